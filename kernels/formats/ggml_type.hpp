@@ -45,10 +45,10 @@ enum class GgmlType : std::uint32_t {
 /// What is needed to size a tensor of a type and to name it in a message.
 struct GgmlTypeTraits {
   GgmlType type;
-  std::string_view name;        ///< As tools print it, "Q4_1".
-  std::uint32_t block_size;     ///< Numbers per block.
-  std::uint32_t block_bytes;    ///< Bytes per block.
-  bool computable;              ///< The backends have arithmetic for it.
+  std::string_view name;      ///< As tools print it, "Q4_1".
+  std::uint32_t block_size;   ///< Numbers per block.
+  std::uint32_t block_bytes;  ///< Bytes per block.
+  bool computable;            ///< The backends have arithmetic for it.
 };
 
 /// The traits of a type id as read from a file; nullptr for an id that no known type has.

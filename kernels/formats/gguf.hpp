@@ -49,8 +49,8 @@ using GgufValue =
 /// Immutable after open(): any number of threads may call any const member at the same time.
 ///
 /// Of the look-ups, `get_x` throws when the key is missing and `find_x` gives nullopt then; both
-/// throw when the value has another kind or lies outside [min, max]. An integer may be stored in any
-/// integer type, a float in f32 or f64. Views and spans live as long as the GgufFile.
+/// throw when the value has another kind or lies outside [min, max]. An integer may be stored in
+/// any integer type, a float in f32 or f64. Views and spans live as long as the GgufFile.
 class GgufFile {
  public:
   static constexpr std::uint32_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
@@ -104,12 +104,17 @@ class GgufFile {
  private:
   explicit GgufFile(InputFile file) : file_(std::move(file)) {}
   [[nodiscard]] const GgufValue* find(std::string_view key) const noexcept;
-  [[noreturn]] void fail_missing(std::string_view key) const;
+  /// The value that a find_x returned, or the error of a missing key.
+  template <class T>
+  [[nodiscard]] T get(std::string_view key, std::optional<T> found) const {
+    if (!found) fail("key " + std::string(key) + " is missing");
+    return *std::move(found);
+  }
   [[noreturn]] void fail_kind(std::string_view key, std::string_view wanted,
                               const GgufValue& value) const;
   [[nodiscard]] std::uint64_t alignment() const;
   void index_tensors();
-  void place_tensors(std::uint64_t data_start);
+  void place_tensors(std::uint64_t header_end);
 
   InputFile file_;
   std::map<std::string, GgufValue, std::less<>> metadata_;
