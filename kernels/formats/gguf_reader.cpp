@@ -52,9 +52,9 @@ std::uint64_t stored_bytes(std::uint32_t type) {
   }
 }
 
-/// Metadata is a vocabulary and some settings; the largest known takes 50 MB. What is beyond this
-/// is not metadata, and a file that claims it must not cost the memory.
-constexpr std::uint64_t kMaxMetadataBytes = std::uint64_t{1} << 30;
+/// Metadata is a vocabulary and some settings: 262,144 tokens with their merges take about 40 MB. A
+/// file that claims much more is damaged and must not cost the memory.
+constexpr std::uint64_t kMaxMetadataBytes = std::uint64_t{1} << 28;
 
 std::int64_t sign_extend(std::uint64_t value, std::size_t size) {
   const auto shift = static_cast<unsigned>(64 - 8 * size);

@@ -1,0 +1,6 @@
+foreach(trial d01 d03)
+  tickertape_test(trial_${trial}
+    SOURCES ${trial}_test.cpp
+    LIBS tickertape_kernels tickertape_runtime
+    LABELS trial)
+endforeach()
