@@ -1,4 +1,5 @@
 // D03: a cut-off download is refused at load, with the expected and the actual size.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <filesystem>

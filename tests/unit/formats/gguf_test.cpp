@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <cmath>
+
 #include <filesystem>
 #include <limits>
 #include <string>
