@@ -32,11 +32,15 @@ class PosterState : public std::enable_shared_from_this<PosterState> {
   /// A handler was destroyed unrun, perhaps by the executor inside of post().
   void handler_lost() noexcept;
   void set_listener(ShutdownListener* listener);
+  [[nodiscard]] boost::asio::any_io_executor executor() const {
+    const std::lock_guard lock(mutex_);
+    return executor_.value_or(boost::asio::any_io_executor());
+  }
 
  private:
   void tell() noexcept;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<boost::asio::any_io_executor> executor_;  // Under mutex_.
   PosterService* service_ = nullptr;                      // Under mutex_; valid with executor_.
   std::atomic<std::thread::id> posting_thread_{};
@@ -171,15 +175,16 @@ void PosterState::tell() noexcept {
   if (listener != nullptr) listener->context_shutdown();
 }
 
-class AsioPoster final : public Poster {
+class StatePoster final : public AsioPoster {
  public:
-  explicit AsioPoster(std::shared_ptr<PosterState> state) : state_(std::move(state)) {}
-  ~AsioPoster() override { state_->leave(); }
+  explicit StatePoster(std::shared_ptr<PosterState> state) : state_(std::move(state)) {}
+  ~StatePoster() override { state_->leave(); }
 
   bool post(Work* work) override { return state_->post(work); }
   void set_shutdown_listener(ShutdownListener* listener) override {
     state_->set_listener(listener);
   }
+  boost::asio::any_io_executor executor() const override { return state_->executor(); }
 
  private:
   std::shared_ptr<PosterState> state_;
@@ -187,13 +192,16 @@ class AsioPoster final : public Poster {
 
 }  // namespace
 
-std::shared_ptr<Poster> make_asio_poster(boost::asio::any_io_executor executor) {
+boost::asio::any_io_executor plain_executor(const boost::asio::any_io_executor& executor) {
+  // One that counts as outstanding work would keep its context running as long as we live.
+  return boost::asio::prefer(executor, boost::asio::execution::outstanding_work.untracked);
+}
+
+std::shared_ptr<AsioPoster> make_asio_poster(const boost::asio::any_io_executor& executor) {
   boost::asio::execution_context& context = executor.context();
-  // An executor that counts as outstanding work would keep its context running as long as we live.
-  auto state = std::make_shared<PosterState>(
-      boost::asio::prefer(executor, boost::asio::execution::outstanding_work.untracked));
+  auto state = std::make_shared<PosterState>(plain_executor(executor));
   state->join(boost::asio::use_service<PosterService>(context));
-  return std::make_shared<AsioPoster>(std::move(state));
+  return std::make_shared<StatePoster>(std::move(state));
 }
 
 }  // namespace tickertape::runtime
