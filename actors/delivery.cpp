@@ -1,0 +1,45 @@
+// Delivery: the lane's way to the streams; one batch per executor and tick.
+#include "actors/delivery.hpp"
+
+#include <utility>
+
+#include "actors/outbox.hpp"
+#include "actors/stream.hpp"
+#include "actors/tags.hpp"
+
+namespace tickertape::actors {
+
+void Delivery::send(const Sequence& sequence, StreamEvent event) {
+  const std::shared_ptr<Outbox>& outbox = sequence.stream->outbox();
+  if (!outbox->has_staged()) touched_.push_back(outbox);
+  outbox->stage(sequence.stream, std::move(event));
+}
+
+void Delivery::notify(const Sequence& sequence, StreamEvent::Kind kind, Notice::How how) {
+  StreamEvent event(kind, host_.now());
+  event.how = how;
+  send(sequence, std::move(event));
+}
+
+void Delivery::end(Sequence& sequence, FinishReason reason, ErrorInfo error) {
+  if (std::exchange(sequence.ended, true)) return;
+  const std::int64_t now_ns = host_.now();
+  host_.scheduler().trace(kTraceEnd, sequence.id, static_cast<std::uint64_t>(reason));
+  Counters& counters = port_.counters();
+  counters.finished[static_cast<std::size_t>(reason)].fetch_add(1);
+  if (last_end_ns_ >= 0) {
+    // An exponential mean over about eight ends.
+    const std::int64_t mean_ns = counters.end_interval_ns.load();
+    const std::int64_t last_ns = now_ns - last_end_ns_;
+    counters.end_interval_ns.store(mean_ns == 0 ? last_ns : mean_ns + (last_ns - mean_ns) / 8);
+  }
+  last_end_ns_ = now_ns;
+  send(sequence, StreamEvent::of_end(reason, std::move(error), sequence.ticks, now_ns));
+}
+
+void Delivery::flush() {
+  for (const std::shared_ptr<Outbox>& outbox : touched_) outbox->flush();
+  touched_.clear();
+}
+
+}  // namespace tickertape::actors

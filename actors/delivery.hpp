@@ -1,0 +1,35 @@
+// Delivery: the lane's way to the streams; one batch per executor and tick.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <tickertape/finish.hpp>
+
+#include "actors/lane_host.hpp"
+#include "actors/lane_port.hpp"
+#include "actors/stream_event.hpp"
+
+namespace tickertape::actors {
+
+class Outbox;
+
+/// Thread rules: the lane.
+class Delivery {
+ public:
+  Delivery(LaneHost& host, LanePort& port) : host_(host), port_(port) {}
+
+  void send(const Sequence& sequence, StreamEvent event);
+  void notify(const Sequence& sequence, StreamEvent::Kind kind, Notice::How how);
+  /// The last event of a sequence, and its place in the counters. Only the first call counts.
+  void end(Sequence& sequence, FinishReason reason, ErrorInfo error);
+  /// Hands the tick's events to their executors.
+  void flush();
+
+ private:
+  LaneHost& host_;
+  LanePort& port_;
+  std::vector<std::shared_ptr<Outbox>> touched_;
+  std::int64_t last_end_ns_ = -1;
+};
+
+}  // namespace tickertape::actors

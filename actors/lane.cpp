@@ -1,0 +1,74 @@
+// Lane: the engine's actors together, on any scheduler.
+#include "actors/lane.hpp"
+
+#include <exception>
+
+#include "actors/tags.hpp"
+
+namespace tickertape::actors {
+
+Lane::Lane(LaneOptions options, LaneHost& host, Backend& backend, std::shared_ptr<LanePort> port)
+    : host_(host),
+      port_(std::move(port)),
+      plans_(host.scheduler(), 1, kTagPlan),
+      allocator_(std::move(options.planner), host, *port_, plans_, options.max_queued_requests),
+      stepper_(backend, host, *port_, plans_, allocator_.inbox(), std::move(options.end_tokens)),
+      scope_(host.scheduler(), kTagLane) {
+  stop_work_.lane = this;
+  stop_work_.tag = kTagStop;
+  stop_work_.run = [](runtime::Work* work) {
+    static_cast<StopWork*>(work)->lane->scope_.stop().request_stop();
+  };
+  port_->open(allocator_.inbox());
+}
+
+Lane::~Lane() {
+  port_->close();
+  host_.scheduler().cancel(&stop_work_);
+}
+
+runtime::Task<> Lane::run() {
+  scope_.spawn(allocator_.run(scope_.stop()));
+  scope_.spawn(stepper_.run(scope_.stop()));
+  ErrorInfo error;
+  try {
+    co_await scope_.join();
+  } catch (const std::exception& failure) {
+    error = ErrorInfo{Errc::internal, failure.what(), {}, 0};
+  }
+  port_->close();
+  host_.set_busy(false);
+  end_all(error ? FinishReason::error : FinishReason::shutdown, error);
+}
+
+void Lane::request_stop() {
+  host_.request_stop();
+  if (!stopping_.exchange(true)) host_.scheduler().post(&stop_work_);
+}
+
+void Lane::end_all(FinishReason reason, const ErrorInfo& error) {
+  Delivery& delivery = stepper_.delivery();
+  for (const std::shared_ptr<Sequence>& sequence : allocator_.take_all()) {
+    delivery.end(*sequence, reason, error);
+  }
+  delivery.flush();
+}
+
+EngineStats Lane::stats() const {
+  EngineStats stats = allocator_.stats();
+  const Counters& counters = port_->counters();
+  stats.submitted = counters.submitted.load();
+  stats.refused = counters.refused.load();
+  stats.prompt_tokens = counters.prompt_tokens.load();
+  stats.generation_tokens = counters.generation_tokens.load();
+  stats.wasted_tokens = counters.wasted_tokens.load();
+  stats.queued_tokens = counters.queued_tokens.load();
+  for (std::size_t i = 0; i < kNumFinishReasons; ++i) {
+    stats.finished[i] = counters.finished[i].load();
+  }
+  // Requests on their way to the allocator wait too.
+  stats.num_waiting = std::max(stats.num_waiting, counters.queued_requests.load());
+  return stats;
+}
+
+}  // namespace tickertape::actors

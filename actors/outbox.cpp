@@ -1,0 +1,126 @@
+// Outbox: batches of events, one post per executor and tick.
+#include "actors/outbox.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "actors/stream.hpp"
+
+namespace tickertape::actors {
+
+Outbox::Outbox(std::shared_ptr<runtime::Poster> poster) : poster_(std::move(poster)) {
+  runtime::Work::run = [](runtime::Work* work) { static_cast<Outbox*>(work)->drain(); };
+  poster_->set_shutdown_listener(this);
+}
+
+Outbox::~Outbox() { poster_->set_shutdown_listener(nullptr); }
+
+void Outbox::attach(const std::shared_ptr<Stream>& stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.emplace(stream.get(), stream);
+}
+
+void Outbox::detach(const Stream* stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  streams_.erase(stream);
+}
+
+void Outbox::stage(std::shared_ptr<Stream> stream, StreamEvent event) {
+  staged_.push_back(Item{std::move(stream), std::move(event)});
+}
+
+void Outbox::flush() {
+  std::vector<Item> dropped;  // Destroyed without the lock: a stream's last reference may be here.
+  bool must_post = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) {
+      dropped.swap(staged_);
+    } else {
+      std::move(staged_.begin(), staged_.end(), std::back_inserter(pending_));
+      staged_.clear();
+      must_post = claim_post();
+    }
+  }
+  if (must_post) post();
+}
+
+bool Outbox::poke(std::shared_ptr<Stream> stream) {
+  bool must_post = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) return false;
+    pending_.push_back(Item{std::move(stream), StreamEvent(StreamEvent::Kind::poke, 0)});
+    must_post = claim_post();
+  }
+  return !must_post || post();
+}
+
+bool Outbox::claim_post() {
+  if (posted_ || dead_ || pending_.empty()) return false;
+  posted_ = true;
+  self_ = shared_from_this();
+  return true;
+}
+
+bool Outbox::post() {
+  // Without the lock: a poster that finds its context gone may tell us so from in here.
+  if (poster_->post(this)) return true;
+  context_shutdown();
+  return false;
+}
+
+void Outbox::drain() {
+  std::vector<Item> batch;
+  std::shared_ptr<Outbox> self;
+  {
+    const std::lock_guard lock(mutex_);
+    batch.swap(pending_);
+    self = std::move(self_);
+  }
+  // Ends the drain also when a handler throws: what is left goes to the front of the next one, and
+  // the exception leaves through the executor's run().
+  struct Rest {
+    Outbox& outbox;
+    std::vector<Item>& batch;
+    std::size_t next = 0;
+    ~Rest() { outbox.end_drain(batch, next); }
+  } rest{*this, batch};
+  while (rest.next < batch.size()) {
+    Item& item = batch[rest.next++];
+    item.stream->deliver(item.event);
+  }
+}
+
+void Outbox::end_drain(std::vector<Item>& batch, std::size_t next) {
+  bool must_post = false;
+  {
+    const std::lock_guard lock(mutex_);
+    posted_ = false;
+    if (dead_) return;
+    pending_.insert(pending_.begin(),
+                    std::make_move_iterator(batch.begin() + static_cast<std::ptrdiff_t>(next)),
+                    std::make_move_iterator(batch.end()));
+    must_post = claim_post();
+  }
+  if (must_post) post();
+}
+
+void Outbox::context_shutdown() noexcept {
+  std::vector<Item> dropped;
+  std::vector<std::shared_ptr<Stream>> streams;
+  std::shared_ptr<Outbox> self;
+  {
+    const std::lock_guard lock(mutex_);
+    dead_ = true;
+    dropped.swap(pending_);
+    self.swap(self_);
+    for (const auto& [key, weak] : streams_) {
+      if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+    }
+    streams_.clear();
+  }
+  for (const auto& stream : streams) stream->abandon();
+}
+
+}  // namespace tickertape::actors

@@ -1,0 +1,68 @@
+// Outbox: the one pending batch of events for an executor.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "actors/stream_event.hpp"
+#include "runtime/poster.hpp"
+
+namespace tickertape::actors {
+
+class Stream;
+
+/// Carries events from the lane to the streams of one executor. At most one drain is posted at any
+/// time, so a tick costs an executor one post however many streams it has; and drains of one outbox
+/// never overlap, also when many threads run the executor.
+///
+/// Thread rules: stage() and flush() on the lane; the rest on any thread. When the executor's
+/// context ends, pending reads are destroyed without being called, as Asio does.
+class Outbox final : public std::enable_shared_from_this<Outbox>,
+                     private runtime::Work,
+                     private runtime::ShutdownListener {
+ public:
+  explicit Outbox(std::shared_ptr<runtime::Poster> poster);
+  ~Outbox();
+
+  /// Streams are known here from their start, so that the end of the context reaches them.
+  void attach(const std::shared_ptr<Stream>& stream);
+  void detach(const Stream* stream) noexcept;
+
+  /// Adds an event to the tick's batch; nothing is posted yet.
+  void stage(std::shared_ptr<Stream> stream, StreamEvent event);
+  [[nodiscard]] bool has_staged() const noexcept { return !staged_.empty(); }
+  /// Hands the tick's batch over.
+  void flush();
+
+  /// Makes the executor look at `stream` soon. False when the executor's context has ended.
+  bool poke(std::shared_ptr<Stream> stream);
+
+  [[nodiscard]] const std::shared_ptr<runtime::Poster>& poster() const noexcept { return poster_; }
+
+ private:
+  struct Item {
+    std::shared_ptr<Stream> stream;
+    StreamEvent event;
+  };
+
+  void drain();
+  void end_drain(std::vector<Item>& batch, std::size_t next);
+  /// True when the caller must post(), after it let go of mutex_. REQUIRES: mutex_ is held.
+  [[nodiscard]] bool claim_post();
+  /// False when the context is gone.
+  bool post();
+  void context_shutdown() noexcept override;
+
+  const std::shared_ptr<runtime::Poster> poster_;
+  std::vector<Item> staged_;  ///< The lane's.
+
+  std::mutex mutex_;
+  std::vector<Item> pending_;
+  bool posted_ = false;  ///< A drain is posted or runs.
+  bool dead_ = false;
+  std::shared_ptr<Outbox> self_;  ///< While posted: the Work lives in here.
+  std::unordered_map<const Stream*, std::weak_ptr<Stream>> streams_;
+};
+
+}  // namespace tickertape::actors
