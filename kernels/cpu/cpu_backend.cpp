@@ -1,0 +1,219 @@
+// CpuBackend: options, operations and their results.
+#include "kernels/cpu/cpu_backend.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <limits>
+#include <string>
+#include <tickertape/assert.hpp>
+#include <tickertape/errors.hpp>
+
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/memory_region.hpp"
+
+namespace tickertape::kernels::cpu {
+namespace {
+
+using models::DecoderSpec;
+
+/// More tokens at once make nothing faster, and the intermediate values leave the caches.
+constexpr std::uint32_t kMaxSliceTokens = 256;
+
+[[noreturn]] void refuse(const std::string& option, const std::string& message) {
+  throw Error(ErrorInfo{Errc::invalid_request, option + ": " + message, option, 0});
+}
+
+PageLayout layout_of(const DecoderSpec& spec, const BackendOptions& options) {
+  PageLayout layout;
+  switch (options.kv_cache_type) {
+    case KvCacheType::f16:
+      layout.type = KvType::f16;
+      break;
+    case KvCacheType::f32:
+      layout.type = KvType::f32;
+      break;
+    case KvCacheType::bf16:
+      layout.type = KvType::bf16;
+      break;
+  }
+  layout.page_size = options.page_size;
+  layout.num_layers = static_cast<std::uint32_t>(spec.layers.size());
+  layout.num_kv_heads = spec.num_kv_heads;
+  layout.head_size = spec.head_size;
+  return layout;
+}
+
+std::uint32_t num_pages_of(const PageLayout& layout, const BackendOptions& options) {
+  if (options.num_kv_pages) return *options.num_kv_pages;
+  const std::uint64_t pages = options.kv_cache_memory / layout.page_bytes();
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(pages, std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::string bytes(std::uint64_t count) {
+  return std::to_string(count) + " bytes";
+}
+
+/// Bytes of all pages; refuses what the machine cannot hold beside `other_bytes`.
+void check_memory(const PageLayout& layout, const BackendOptions& options,
+                  std::uint64_t other_bytes) {
+  const std::uint64_t memory = physical_memory();
+  const std::uint64_t pages = std::uint64_t{num_pages_of(layout, options)} + options.num_host_pages;
+  if (other_bytes < memory && pages <= (memory - other_bytes) / layout.page_bytes()) return;
+  refuse(options.num_kv_pages ? "num_kv_pages" : "kv_cache_memory",
+         std::to_string(pages) + " pages of " + bytes(layout.page_bytes()) + " and " +
+             bytes(other_bytes) + " of weights do not fit into the machine's " + bytes(memory));
+}
+
+BackendInfo describe(const DecoderSpec& spec, const KvPages& pages, const BackendOptions& options,
+                     const KernelTable& kernels, unsigned num_threads) {
+  BackendInfo info;
+  info.name = "cpu";
+  const std::string processor = processor_name();
+  info.device = (processor.empty() ? "cpu" : processor) + ", " + kernels.name + ", " +
+                std::to_string(num_threads) + (num_threads == 1 ? " thread" : " threads");
+  info.page_size = options.page_size;
+  info.num_pages = pages.num_pages();
+  info.num_host_pages = options.num_host_pages;
+  info.vocab_size = spec.vocab_size;
+  info.embedding_size = spec.embedding_size;
+  info.groups = {{static_cast<std::uint32_t>(spec.layers.size()), 0, pages.layout().page_bytes()}};
+  return info;
+}
+
+}  // namespace
+
+CpuBackend::CpuBackend(std::shared_ptr<const DecoderSpec> spec,
+                       std::shared_ptr<const CpuWeights> weights, const BackendOptions& options,
+                       BackendHost& host, Parallel& parallel)
+    : spec_(std::move(spec)),
+      weights_(std::move(weights)),
+      kernels_(kernels_of(choose_isa(options.cpu_isa))),
+      host_(host),
+      parallel_(parallel),
+      max_slice_tokens_(std::min(options.max_num_batched_tokens, kMaxSliceTokens)),
+      pages_(layout_of(*spec_, options), num_pages_of(layout_of(*spec_, options), options),
+             options.num_host_pages),
+      slots_(options.max_num_seqs),
+      pass_(*spec_, *weights_, kernels_, pages_, max_slice_tokens_, parallel.num_members()),
+      head_(*spec_, *weights_, kernels_, parallel.num_members()),
+      info_(describe(*spec_, pages_, options, kernels_, parallel.num_members())) {
+  results_.reserve(64);
+}
+
+void CpuBackend::check(const Batch& batch) const {
+  TICKERTAPE_ASSERT(batch.page_tables.size() == 1);
+  const PageTables& tables = batch.page_tables.front();
+  TICKERTAPE_ASSERT(tables.offsets.size() == batch.rows.size() + 1);
+  TICKERTAPE_ASSERT(tables.offsets.back() <= tables.pages.size());
+  for (const PageId page : tables.pages) TICKERTAPE_ASSERT(page < pages_.num_pages());
+  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+    const Row& row = batch.rows[i];
+    TICKERTAPE_ASSERT(tables.offsets[i] <= tables.offsets[i + 1]);
+    const std::uint64_t room =
+        std::uint64_t{tables.offsets[i + 1] - tables.offsets[i]} * info_.page_size;
+    TICKERTAPE_ASSERT(std::uint64_t{row.first_position} + row.num_tokens <= room);
+    TICKERTAPE_ASSERT(row.mask < static_cast<std::int32_t>(batch.masks.size()));
+    if (row.output == RowOutput::all_logprobs) {
+      TICKERTAPE_ASSERT(row.source == RowSource::ids);
+      TICKERTAPE_ASSERT(std::size_t{row.first_id} + row.num_tokens < batch.ids.size());
+    }
+  }
+}
+
+void CpuBackend::forward(Ticket ticket, const Batch& batch) {
+  BatchResult result;
+  try {
+    result = compute(batch);
+  } catch (const std::exception& error) {
+    result = {};
+    result.status = PassStatus::failed;
+    result.fault = error.what();
+  }
+  complete(ticket, std::move(result));
+}
+
+BatchResult CpuBackend::compute(const Batch& batch) {
+  check(batch);
+  slots_.update(batch);
+  head_.begin(batch, slots_);
+  PassPlan plan(batch, slots_.last_tokens(), max_slice_tokens_);
+  while (plan.next(slice_)) {
+    for (const TokenId id : slice_.ids) {
+      TICKERTAPE_ASSERT(id >= 0 && static_cast<std::uint32_t>(id) < spec_->vocab_size);
+    }
+    if (!pass_.run(slice_, parallel_, host_)) {
+      BatchResult abandoned;
+      abandoned.status = PassStatus::abandoned;
+      return abandoned;
+    }
+    head_.add(slice_, pass_, parallel_);
+  }
+  BatchResult result = head_.finish();
+  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+    const RowResult& row = result.rows[i];
+    if (row.num_tokens == 0) continue;
+    slots_.set_last_token(batch.rows[i].slot, result.tokens[row.first_token + row.num_tokens - 1]);
+  }
+  return result;
+}
+
+void CpuBackend::copy_pages(Ticket ticket, std::span<const PageMove> moves) {
+  pages_.copy(moves);
+  complete(ticket, {});
+}
+
+void CpuBackend::swap_out(Ticket ticket, std::span<const PageMove> moves) {
+  pages_.swap_out(moves);
+  complete(ticket, {});
+}
+
+void CpuBackend::swap_in(Ticket ticket, std::span<const PageMove> moves) {
+  pages_.swap_in(moves);
+  complete(ticket, {});
+}
+
+void CpuBackend::complete(Ticket ticket, BatchResult result) {
+  results_.emplace_back(ticket, std::move(result));
+  host_.post(ticket);
+}
+
+BatchResult CpuBackend::take(Ticket ticket) {
+  const auto found = std::find_if(results_.begin(), results_.end(),
+                                  [&](const auto& entry) { return entry.first == ticket; });
+  TICKERTAPE_ASSERT(found != results_.end());
+  BatchResult result = std::move(found->second);
+  results_.erase(found);
+  return result;
+}
+
+void check_options(const DecoderSpec& spec, const BackendOptions& options) {
+  static_cast<void>(choose_isa(options.cpu_isa));
+  if (!std::has_single_bit(options.page_size) || options.page_size > 1024) {
+    refuse("page_size",
+           std::to_string(options.page_size) + " tokens; a power of two from 1 to 1024 is needed");
+  }
+  if (options.max_num_seqs == 0) refuse("max_num_seqs", "0; at least 1 is needed");
+  if (options.max_num_batched_tokens == 0) {
+    refuse("max_num_batched_tokens", "0; at least 1 is needed");
+  }
+  const PageLayout layout = layout_of(spec, options);
+  if (num_pages_of(layout, options) == 0) {
+    if (options.num_kv_pages) refuse("num_kv_pages", "0; at least 1 is needed");
+    refuse("kv_cache_memory", bytes(options.kv_cache_memory) + " hold no page; a page of " +
+                                  std::to_string(options.page_size) + " tokens takes " +
+                                  bytes(layout.page_bytes()));
+  }
+  check_memory(layout, options, 0);
+}
+
+std::unique_ptr<Backend> make_cpu_backend(std::shared_ptr<const DecoderSpec> spec,
+                                          std::shared_ptr<const CpuWeights> weights,
+                                          const BackendOptions& options, BackendHost& host,
+                                          Parallel& parallel) {
+  check_memory(layout_of(*spec, options), options, weights->size_bytes());
+  return std::make_unique<CpuBackend>(std::move(spec), std::move(weights), options, host, parallel);
+}
+
+}  // namespace tickertape::kernels::cpu

@@ -1,0 +1,3 @@
+list(APPEND TICKERTAPE_KERNEL_SOURCES
+  models/llama.cpp
+  models/load_model.cpp)
