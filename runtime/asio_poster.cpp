@@ -6,6 +6,7 @@
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/strand.hpp>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -35,6 +36,10 @@ class PosterState : public std::enable_shared_from_this<PosterState> {
   [[nodiscard]] boost::asio::any_io_executor executor() const {
     const std::lock_guard lock(mutex_);
     return executor_.value_or(boost::asio::any_io_executor());
+  }
+  [[nodiscard]] bool uses(const boost::asio::any_io_executor& executor) const {
+    const std::lock_guard lock(mutex_);
+    return executor_ == executor;
   }
 
  private:
@@ -185,6 +190,9 @@ class StatePoster final : public AsioPoster {
     state_->set_listener(listener);
   }
   boost::asio::any_io_executor executor() const override { return state_->executor(); }
+  bool uses(const boost::asio::any_io_executor& executor) const override {
+    return state_->uses(executor);
+  }
 
  private:
   std::shared_ptr<PosterState> state_;
@@ -199,6 +207,11 @@ boost::asio::any_io_executor plain_executor(const boost::asio::any_io_executor& 
 
 std::shared_ptr<AsioPoster> make_asio_poster(const boost::asio::any_io_executor& executor) {
   boost::asio::execution_context& context = executor.context();
+  // Services are shut down youngest first. Asio's strand service must be older than ours, since its
+  // shutdown looks into the strands' queues without their locks: by then nobody may post.
+  if (!boost::asio::has_service<PosterService>(context)) {
+    static_cast<void>(boost::asio::make_strand(executor));
+  }
   auto state = std::make_shared<PosterState>(plain_executor(executor));
   state->join(boost::asio::use_service<PosterService>(context));
   return std::make_shared<StatePoster>(std::move(state));

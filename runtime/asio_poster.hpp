@@ -1,4 +1,4 @@
-// make_asio_poster: a Poster for an Asio executor.
+// AsioPoster: a Poster for an Asio executor.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
@@ -7,13 +7,17 @@
 
 namespace tickertape::runtime {
 
-/// A poster for any executor (io_context, thread_pool, strands of them, ...). The end of its
-/// execution context is seen through a service in that context.
+/// Posts to any executor (io_context, thread_pool, strands of them, ...). The end of its execution
+/// context is seen through a service in that context.
 class AsioPoster : public Poster {
  public:
-  /// A copy of the executor; empty once the context is gone. Do not keep it: a strand's executor
-  /// must not outlive its context. Any thread.
+  /// A copy of the executor; empty once the context is gone. Only for whoever keeps the context
+  /// alive meanwhile: a strand's executor must not outlive its context. Any thread.
   [[nodiscard]] virtual boost::asio::any_io_executor executor() const = 0;
+
+  /// Whether this is the poster of `executor` (as plain_executor() gives it); false once the
+  /// context is gone. Any thread, at any time.
+  [[nodiscard]] virtual bool uses(const boost::asio::any_io_executor& executor) const = 0;
 };
 
 /// REQUIRES: the context is not being destroyed during this call.

@@ -135,6 +135,22 @@ BOOST_AUTO_TEST_CASE(the_death_of_one_context_leaves_the_other_alone) {
   BOOST_TEST(listener.num_calls == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_poster_knows_its_executor_while_the_context_lives) {
+  asio::io_context io;
+  auto doomed = std::make_unique<asio::io_context>();
+  const auto strand = asio::make_strand(io);
+  const auto poster = make_asio_poster(strand);
+  const auto other = make_asio_poster(doomed->get_executor());
+  BOOST_TEST(poster->uses(plain_executor(strand)));
+  BOOST_TEST(!poster->uses(plain_executor(asio::make_strand(io))));
+  BOOST_TEST(!poster->uses(plain_executor(io.get_executor())));
+  BOOST_TEST((poster->executor() == plain_executor(strand)));
+  BOOST_TEST(!other->uses(plain_executor(strand)));
+  doomed.reset();
+  BOOST_TEST(!other->uses(asio::any_io_executor()));
+  BOOST_TEST(!other->executor());
+}
+
 BOOST_AUTO_TEST_CASE(a_listener_can_be_withdrawn_and_one_that_comes_late_is_told) {
   auto io = std::make_unique<asio::io_context>();
   const auto poster = make_asio_poster(io->get_executor());
