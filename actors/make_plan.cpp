@@ -137,11 +137,12 @@ void Planner::admit_waiting(Tick& tick) {
     }
     bool made_room = false;
     while (!fits(tick, candidate)) {
-      if (!evict_parked(tick)) return;
+      // Nothing else is admitted in a tick that preempted: so not after others were, either.
+      if (!tick.plan.opened.empty() || !evict_parked(tick)) return;
       made_room = true;
     }
     admit(tick, id);
-    if (made_room) return;  // Nothing else is admitted in a tick that preempted.
+    if (made_room) return;
     index = std::min(index, waiting_.size());
   }
 }

@@ -49,6 +49,10 @@ void Planner::commit(const Demand& demand) {
     sequence.num_scored += done.num_scored;
     TICKERTAPE_ASSERT(sequence.view.num_computed <= sequence.view.num_tokens);
     TICKERTAPE_ASSERT(sequence.view.num_tokens <= sequence.view.max_tokens);
+    if (done.ended && sequence.ending) {
+      // It ended by itself in the same pass: that end was delivered already.
+      std::erase_if(ended_, [&](const PlanEnded& ended) { return ended.id == done.id; });
+    }
     if (done.ended || sequence.ending) forget(done.id);
   }
 }

@@ -1,0 +1,66 @@
+// Simulations: every seed is a workload with its own faults; the promises are checked after each
+// plan and at the end. Replay one with TICKERTAPE_SEED=N.
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/sim/world.hpp"
+
+namespace {
+
+using tickertape::sim::World;
+using tickertape::sim::WorldOptions;
+using tickertape::sim::WorldResult;
+
+WorldResult run_world(std::uint64_t seed) { return World(WorldOptions::draw(seed)).run(); }
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+BOOST_AUTO_TEST_CASE(every_promise_holds_over_many_seeds) {
+  const std::uint64_t first = setting("TICKERTAPE_SEED", 1);
+  const std::uint64_t count = std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 3000);
+  WorldResult sum;
+  std::uint64_t num_broken = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const WorldResult result = run_world(seed);
+    if (!result.broken.empty() && ++num_broken <= 5) BOOST_ERROR(result.broken);
+    sum.preemptions += result.preemptions;
+    sum.ticks += result.ticks;
+    sum.parked_seen += result.parked_seen;
+    for (std::size_t i = 0; i < sum.finished.size(); ++i) sum.finished[i] += result.finished[i];
+  }
+  BOOST_TEST(num_broken == 0U);
+  std::cout << count << " seeds, " << sum.ticks << " ticks, " << sum.preemptions
+            << " preemptions, ends:";
+  for (std::size_t i = 0; i < sum.finished.size(); ++i) {
+    std::cout << ' ' << to_string(static_cast<tickertape::FinishReason>(i)) << '='
+              << sum.finished[i];
+  }
+  std::cout << '\n';
+  if (count < 1000) return;
+  // Probes: the rare things did happen.
+  BOOST_TEST(sum.preemptions > 1000U);
+  BOOST_TEST(sum.parked_seen > 100U);
+  for (std::size_t i = 1; i < sum.finished.size(); ++i) {
+    BOOST_TEST(sum.finished[i] > 10U, "ends of kind " << i);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_replays_to_the_same_digest) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    BOOST_TEST(run_world(seed).digest == run_world(seed).digest);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_compilers_agree_on_the_digest) {
+  std::uint64_t digest = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    digest = digest * 1099511628211ULL ^ run_world(seed).digest;
+  }
+  BOOST_TEST(digest == 0U);
+}
+
+}  // namespace

@@ -1,0 +1,333 @@
+// World: an engine's lane with readers of every kind, in virtual time, from one seed.
+#include "tests/sim/world.hpp"
+
+#include <algorithm>
+
+#include "runtime/sleep.hpp"
+
+namespace tickertape::sim {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kStallTimeout = 2'000 * kMillisecond;
+constexpr std::uint64_t kMaxSteps = 3'000'000;
+
+}  // namespace
+
+/// One client: what it wants, how it behaves, and what it got.
+struct World::Reader {
+  Reader(runtime::Scheduler& scheduler, std::uint64_t which)
+      : number(which), completed(scheduler, 40), index(which) {}
+  std::uint64_t number;
+  runtime::Event completed;  ///< The pending read has completed.
+  std::uint64_t index;
+  Habit habit = Habit::plain;
+  std::uint32_t executor = 0;
+  std::uint32_t quit_after = 0;
+  std::vector<TokenId> prompt;
+  SamplingParams sampling;
+  std::uint32_t max_tokens = 0;
+  std::shared_ptr<actors::Stream> stream;
+  std::vector<TokenId> got;
+  error_code error;
+  bool at_end = false;
+  bool reading = false;
+  std::uint32_t ends = 0;
+  std::uint32_t preempted = 0;
+  std::uint32_t resumed = 0;
+};
+
+struct World::Read final : detail::PendingRead {
+  Read(World& world, Reader& reader) : world(world), reader(reader) {}
+  void complete(error_code error, std::vector<Token>&& tokens) override {
+    reader.reading = false;
+    reader.error = error;
+    for (const Token& token : tokens) {
+      if (token.seq != reader.got.size()) world.breaks("a token's seq has a gap");
+      reader.got.push_back(token.id);
+    }
+    reader.at_end = !error && tokens.empty();
+    reader.completed.set();
+  }
+  World& world;
+  Reader& reader;
+};
+
+WorldOptions WorldOptions::draw(std::uint64_t seed) {
+  runtime::SimScheduler dice(seed * 7919 + 13);
+  WorldOptions options;
+  options.seed = seed;
+  options.page_size = 1U << dice.random(5);
+  options.max_num_seqs = 1 + static_cast<std::uint32_t>(dice.random(8));
+  options.num_pages = 64 / options.page_size + static_cast<std::uint32_t>(dice.random(24));
+  const std::uint32_t least = options.max_num_seqs + options.page_size;
+  options.max_num_batched_tokens = least + static_cast<std::uint32_t>(dice.random(64));
+  options.prefill_chunk =
+      dice.random(2) == 0 ? 0 : 1 + static_cast<std::uint32_t>(dice.random(16));
+  options.num_requests = 2 + static_cast<std::uint32_t>(dice.random(20));
+  options.num_executors = 1 + static_cast<std::uint32_t>(dice.random(3));
+  options.max_prompt = 1 + static_cast<std::uint32_t>(dice.random(50));
+  options.max_new = 1 + static_cast<std::uint32_t>(dice.random(50));
+  options.misbehave = dice.random(4) != 0;
+  options.kill_executor = dice.random(6) == 0;
+  options.stop_early = dice.random(8) == 0;
+  options.delay_per_1024 = dice.random(2) == 0 ? 0 : 64;
+  options.fake.pass_ns = dice.random(2) == 0 ? 0 : kMillisecond;
+  options.fake.token_ns = options.fake.pass_ns / 50;
+  if (dice.random(5) == 0) options.fake.fail_at.push_back(dice.random(30));
+  if (dice.random(5) == 0) options.fake.nan_probability = 0.02;
+  return options;
+}
+
+World::World(WorldOptions options)
+    : options_(std::move(options)),
+      scheduler_(options_.seed),
+      probe_(std::make_shared<PagedFakeProbe>()),
+      port_(std::make_shared<actors::LanePort>()) {
+  options_.fake.probe = probe_;
+  model_ = make_paged_fake_model(options_.fake);
+  scheduler_.delay_posts(options_.delay_per_1024, 40 * kMillisecond);
+  host_.emplace(scheduler_);
+  BackendOptions backend;
+  backend.page_size = options_.page_size;
+  backend.num_kv_pages = options_.num_pages;
+  backend.max_num_seqs = options_.max_num_seqs;
+  backend.max_num_batched_tokens = options_.max_num_batched_tokens;
+  backend_ = model_->make_backend(backend, *host_, parallel_);
+
+  actors::LaneOptions lane;
+  lane.planner.pool = KvPoolOptions{options_.num_pages, options_.page_size};
+  lane.planner.max_num_seqs = options_.max_num_seqs;
+  lane.planner.max_num_batched_tokens = options_.max_num_batched_tokens;
+  lane.planner.prefill_chunk = options_.prefill_chunk;
+  lane.planner.park_grace_ns = 100 * kMillisecond;
+  lane.planner.stall_timeout_ns = kStallTimeout;
+  const auto ends = model_->tokenizer()->end_tokens();
+  lane.end_tokens.assign(ends.begin(), ends.end());
+  lane_.emplace(std::move(lane), *host_, *backend_, port_);
+  lane_->allocator().on_plan = [this](const actors::Planner& planner, const actors::Plan& plan) {
+    plan_made(planner, plan);
+  };
+
+  actors::IntakeOptions intake;
+  intake.max_model_len = options_.num_pages * options_.page_size;
+  intake.vocab_size = options_.fake.vocab_size;
+  intake_.emplace(model_, intake, port_, [this] { return scheduler_.now(); },
+                  [this] { return scheduler_.random(1000); });
+  for (std::uint32_t i = 0; i < options_.num_executors; ++i) {
+    posters_.push_back(std::make_shared<runtime::SimPoster>(scheduler_));
+    outboxes_.push_back(std::make_shared<actors::Outbox>(posters_.back()));
+    killed_.push_back(false);
+  }
+  scope_.emplace(scheduler_, 30);
+}
+
+World::~World() {
+  // Streams first, as a program's readers go before its executors.
+  scope_.reset();
+  readers_.clear();
+  lane_.reset();
+}
+
+void World::breaks(const std::string& what) {
+  if (result_.broken.empty()) {
+    result_.broken = "seed " + std::to_string(options_.seed) + ": " + what;
+  }
+}
+
+void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) {
+  planner.check();
+  std::uint32_t tokens = 0;
+  for (const actors::PlanRow& row : plan.rows) tokens += row.num_tokens;
+  if (tokens > options_.max_num_batched_tokens) breaks("a tick went beyond its token budget");
+  if (plan.rows.size() > options_.max_num_seqs) breaks("a tick has more rows than slots");
+  if (!plan.preempted.empty() && plan.opened.size() > 1) {
+    breaks("a tick that preempted admitted more than the one it was done for");
+  }
+  EngineStats stats;
+  planner.fill(stats);
+  result_.parked_seen = std::max(result_.parked_seen, stats.num_parked);
+  // Progress: with nothing in flight, somebody runs as long as somebody could.
+  if (plan.rows.empty() && plan.ended.empty() && stats.num_parked == 0 && stats.num_waiting > 0 &&
+      stats.num_running == 0) {
+    bool all_out_of_credit = true;
+    for (const Reader& reader : readers_) {
+      const auto* known =
+          reader.stream ? planner.find(reader.stream->accepted().request_id) : nullptr;
+      if (known != nullptr && known->granted > known->emitted) all_out_of_credit = false;
+    }
+    if (!all_out_of_credit) breaks("nobody runs although somebody could");
+  }
+}
+
+Request World::make_request(Reader& reader) {
+  Request request;
+  const auto length = 1 + static_cast<std::uint32_t>(scheduler_.random(options_.max_prompt));
+  for (std::uint32_t i = 0; i < length; ++i) {
+    request.prompt_ids.push_back(static_cast<TokenId>(1 + scheduler_.random(200)));
+  }
+  request.max_tokens = 1 + static_cast<std::uint32_t>(scheduler_.random(options_.max_new));
+  request.sampling.temperature = scheduler_.random(2) == 0 ? 0.0 : 1.0;
+  request.sampling.seed = scheduler_.random(1000);
+  request.sampling.ignore_eos = scheduler_.random(3) == 0;
+  request.window = 1 + static_cast<std::uint32_t>(scheduler_.random(8));
+  request.manual_credit = reader.habit == Habit::credit;
+  if (reader.habit == Habit::score) request.prompt_logprobs = 0;
+  if (reader.habit == Habit::score && scheduler_.random(2) == 0) request.max_tokens = 0;
+  if (reader.habit == Habit::deadline) {
+    request.deadline_ms = static_cast<double>(scheduler_.random(60));
+  }
+  request.on_notice = [&reader](const Notice& notice) {
+    ++(notice.kind == Notice::Kind::preempted ? reader.preempted : reader.resumed);
+  };
+  reader.quit_after = static_cast<std::uint32_t>(scheduler_.random(12));
+  reader.prompt = request.prompt_ids;
+  reader.sampling = request.sampling;
+  return request;
+}
+
+runtime::Task<> World::live(Reader& reader) {
+  const auto delay = static_cast<std::int64_t>(scheduler_.random(50)) * kMillisecond;
+  static_cast<void>(co_await runtime::sleep_until(scheduler_, scheduler_.now() + delay, nullptr));
+  if (killed_[reader.executor] || stopped_) co_return;
+  Request request = make_request(reader);
+  reader.stream = intake_->submit(std::move(request), outboxes_[reader.executor], {}, std::nullopt);
+  reader.max_tokens = reader.stream->accepted().max_tokens;
+  co_await read_all(reader);
+}
+
+runtime::Task<bool> World::read_once(Reader& reader) {
+  reader.completed.reset();
+  reader.reading = true;
+  const std::size_t limit = reader.habit == Habit::batch ? 1000 : 1;
+  const std::uint64_t number = reader.stream->reserve_read();
+  reader.stream->start_read(number, std::make_unique<Read>(*this, reader), limit);
+  if (scheduler_.random(8) == 0) reader.stream->cancel_read(number);
+  const bool completed = co_await reader.completed.wait();
+  if (reader.error) {
+    if (reader.error.value() != ECANCELED) breaks("a read failed: " + reader.error.message());
+    co_return completed;  // Cancelled by ourselves: no token was lost, read again.
+  }
+  if (reader.at_end) ++reader.ends;
+  co_return !reader.at_end;
+}
+
+runtime::Task<> World::read_all(Reader& reader) {
+  for (;;) {
+    if (reader.habit == Habit::stall && reader.got.size() >= reader.quit_after) {
+      co_return;  // Never reads again; the engine must not mind.
+    }
+    if (reader.got.size() >= reader.quit_after) {
+      if (reader.habit == Habit::cancel) reader.stream->cancel();
+      if (reader.habit == Habit::drop) {
+        reader.stream->drop();
+        co_return;
+      }
+    }
+    const bool more = co_await read_once(reader);
+    if (!more) co_return;
+    if (reader.habit == Habit::slow || reader.habit == Habit::credit) {
+      const auto pause = static_cast<std::int64_t>(scheduler_.random(200)) * kMillisecond;
+      static_cast<void>(co_await runtime::sleep_until(scheduler_, scheduler_.now() + pause, nullptr));
+    }
+    if (reader.habit == Habit::credit) {
+      reader.stream->add_credit(static_cast<std::uint32_t>(1 + scheduler_.random(3)));
+    }
+  }
+}
+
+runtime::Task<> World::trouble() {
+  const auto when = static_cast<std::int64_t>(scheduler_.random(120)) * kMillisecond;
+  static_cast<void>(co_await runtime::sleep_until(scheduler_, when, nullptr));
+  if (options_.kill_executor) {
+    const auto victim = scheduler_.random(posters_.size());
+    killed_[victim] = true;
+    posters_[victim]->kill();
+  }
+  if (options_.stop_early) {
+    stopped_ = true;
+    intake_->drain();
+    lane_->request_stop();
+  }
+}
+
+void World::judge(const Reader& reader) {
+  if (!reader.stream) return;
+  const auto who = "reader " + std::to_string(reader.index) + ": ";
+  const std::uint64_t seed = reader.stream->accepted().seed;
+  const auto expected = paged_fake_expected(reader.prompt, reader.sampling, seed, 0,
+                                            reader.max_tokens, options_.fake);
+  if (reader.got.size() > expected.size() ||
+      !std::equal(reader.got.begin(), reader.got.end(), expected.begin())) {
+    breaks(who + "tokens differ from those of the undisturbed request");
+  }
+  if (killed_[reader.executor] || reader.habit == Habit::drop) return;
+  const Finish finish = reader.stream->finish();
+  if (finish.reason == FinishReason::none) breaks(who + "never ended");
+  ++result_.finished[static_cast<std::size_t>(finish.reason)];
+  if (reader.habit == Habit::stall) return;
+  if (reader.ends != 1) breaks(who + "heard of its end " + std::to_string(reader.ends) + " times");
+  const bool whole = finish.reason == FinishReason::stop || finish.reason == FinishReason::length;
+  if (whole && reader.got.size() != expected.size()) breaks(who + "ended before its last token");
+  if (finish.usage.completion_tokens != reader.got.size()) breaks(who + "usage is wrong");
+  if (reader.preempted < reader.resumed) breaks(who + "resumed more often than preempted");
+  if (finish.timings.preemptions != reader.preempted) breaks(who + "preemptions are miscounted");
+  judge_scores(reader, finish);
+}
+
+void World::judge_scores(const Reader& reader, const Finish& finish) {
+  const bool whole = finish.reason == FinishReason::stop || finish.reason == FinishReason::length;
+  if (reader.habit != Habit::score || !whole) return;
+  if (finish.prompt_logprobs.size() + 1 != reader.prompt.size()) {
+    breaks("the prompt's scores are not one less than its tokens");
+    return;
+  }
+  for (std::size_t i = 1; i < reader.prompt.size(); ++i) {
+    const std::span history(reader.prompt.data(), i);
+    const PromptLogprob& score = finish.prompt_logprobs[i - 1];
+    if (score.chosen.token != reader.prompt[i] ||
+        score.chosen.logprob != paged_fake_logprob(history, reader.prompt[i], options_.fake)) {
+      breaks("a prompt token's score is wrong");
+    }
+  }
+}
+
+void World::judge_pool() {
+  if (probe_->violations() != 0) breaks("the backend saw: " + probe_->first_violation());
+  const actors::Planner& planner = lane_->allocator().planner();
+  planner.check();
+  if (stopped_) return;
+  if (planner.num_running() + planner.num_waiting() != 0) breaks("somebody is left in the tables");
+  if (planner.pool().num_free() != options_.num_pages) breaks("pages are missing at the end");
+  if (port_->counters().queued_requests != 0 || port_->counters().queued_tokens != 0) {
+    breaks("the queue's counters did not come back to zero");
+  }
+}
+
+WorldResult World::run() {
+  scope_->spawn(lane_->run());
+  for (std::uint32_t i = 0; i < options_.num_requests; ++i) {
+    readers_.emplace_back(scheduler_, i);
+    Reader& reader = readers_.back();
+    constexpr std::uint64_t kNumHabits = 9;
+    const std::uint64_t drawn = scheduler_.random(kNumHabits);
+    reader.habit = options_.misbehave ? static_cast<Habit>(drawn)
+                                      : (drawn % 2 == 0 ? Habit::plain : Habit::batch);
+    reader.executor = static_cast<std::uint32_t>(scheduler_.random(options_.num_executors));
+    scope_->spawn(live(reader));
+  }
+  scope_->spawn(trouble());
+  if (!scheduler_.run(kMaxSteps)) breaks("it never came to rest");
+  for (const Reader& reader : readers_) judge(reader);
+  judge_pool();
+  const EngineStats stats = lane_->stats();
+  result_.preemptions = stats.preemptions;
+  result_.resumed_tokens = stats.recomputed_tokens;
+  result_.ticks = stats.ticks;
+  lane_->request_stop();
+  if (!scheduler_.run(kMaxSteps)) breaks("it never stopped");
+  result_.digest = scheduler_.digest();
+  return result_;
+}
+
+}  // namespace tickertape::sim
