@@ -78,7 +78,9 @@ class GgufFile {
   [[nodiscard]] std::optional<std::vector<float>> find_f32_array(std::string_view key) const;
 
   /// All tensors in the file's order.
-  [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept { return tensors_; }
+  [[nodiscard]] std::span<const TensorInfo> tensors() const& noexcept { return tensors_; }
+  std::span<const TensorInfo> tensors() const&& =
+      delete;  // A loop over a temporary's would dangle.
   /// The tensor of this name, or nullptr.
   [[nodiscard]] const TensorInfo* find_tensor(std::string_view name) const noexcept;
   /// The tensor of this name; throws when the file has none.

@@ -55,7 +55,8 @@ BOOST_AUTO_TEST_CASE(cuts_of_the_real_model) {
   BOOST_REQUIRE_MESSAGE(std::filesystem::exists(model), "run tools/fetch_model smollm2");
   const std::uint64_t size = std::filesystem::file_size(model);
   std::uint64_t header = size;
-  for (const TensorInfo& info : GgufFile::open(model).tensors()) {
+  const GgufFile gguf = GgufFile::open(model);
+  for (const TensorInfo& info : gguf.tensors()) {
     header = std::min(header, info.file_offset);
   }
   // The rest of a cut file is a hole: only the size matters after the header.

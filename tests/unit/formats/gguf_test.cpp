@@ -1,9 +1,8 @@
 // GgufFile: look-ups, tensors, bad metadata.
 #include "kernels/formats/gguf.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <boost/test/unit_test.hpp>
-
 #include <filesystem>
 #include <limits>
 #include <string>
