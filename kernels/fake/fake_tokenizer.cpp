@@ -16,8 +16,12 @@ FakeTokenizer::FakeTokenizer(std::uint32_t vocab_size) {
   constexpr std::uint32_t kNumBytes = 256;
   pieces_.emplace_back(kEndText);
   for (std::uint32_t id = 1; id < vocab_size; ++id) {
-    pieces_.push_back(id <= kNumBytes ? std::string(1, static_cast<char>(id - 1))
-                                      : "[" + std::to_string(id) + "]");
+    std::string& piece = pieces_.emplace_back();
+    if (id <= kNumBytes) {
+      piece.push_back(static_cast<char>(id - 1));
+    } else {
+      piece.append("[").append(std::to_string(id)).append("]");
+    }
   }
   for (const std::string& piece : pieces_) longest_token_ = std::max(longest_token_, piece.size());
 }

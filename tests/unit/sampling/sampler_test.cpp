@@ -128,13 +128,13 @@ BOOST_AUTO_TEST_CASE(draws_follow_the_distribution) {
   for (const SamplingParams& params : {make_params(1), make_params(0.7), make_params(2),
                                        make_params(1, 8), make_params(1, 0, 0.8)}) {
     const std::vector<double> probabilities = naive_distribution(row, params);
-    check_chi_square(probabilities, 50000, [&](int i) {
+    check_chi_square(probabilities, 20000, [&](int i) {
       return sample_token(row, 20, params, 11, 0, static_cast<std::uint64_t>(i), scratch).token;
     });
-    check_chi_square(probabilities, 50000, [&](int i) {
+    check_chi_square(probabilities, 20000, [&](int i) {
       return sample_token(row, 20, params, static_cast<std::uint64_t>(i), 0, 5, scratch).token;
     });
-    check_chi_square(probabilities, 50000, [&](int i) {
+    check_chi_square(probabilities, 20000, [&](int i) {
       return sample_token(row, 20, params, 11, static_cast<std::uint32_t>(i), 5, scratch).token;
     });
   }
