@@ -1,0 +1,125 @@
+// The text of GET /metrics: one family after the other, all from one snapshot.
+#include "net/metrics_page.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+namespace tickertape::net {
+namespace {
+
+/// A label's value: backslash, quote and line feed are escaped.
+std::string escape_label(std::string_view value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+class Page {
+ public:
+  explicit Page(std::string_view model_name) : model_(escape_label(model_name)) {}
+
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    fmt::format_to(std::back_inserter(text_), "# HELP tickertape_{} {}\n# TYPE tickertape_{} {}\n",
+                   name, help, name, type);
+  }
+
+  /// A sample of the family; `label` is like `state="free"`, or empty.
+  template <class Number>
+  void sample(Number value, std::string_view label = {}) {
+    fmt::format_to(std::back_inserter(text_), "tickertape_{}{{model_name=\"{}\"{}{}}} {}\n", name_,
+                   model_, label.empty() ? "" : ",", label, value);
+  }
+
+  template <class Number>
+  void gauge(std::string_view name, std::string_view help, Number value) {
+    family(name, "gauge", help);
+    sample(value);
+  }
+
+  void counter(std::string_view name, std::string_view help, std::uint64_t value) {
+    family(name, "counter", help);
+    sample(value);
+  }
+
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string model_;
+  std::string_view name_;
+  std::string text_;
+};
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void add_gauges(Page& page, const EngineStats& stats, const ServerGauges& gauges) {
+  page.gauge("num_requests_running", "Requests that hold pages, parked ones included.",
+             stats.num_running);
+  page.gauge("num_requests_waiting", "Requests that wait for pages or a slot.", stats.num_waiting);
+  page.gauge("num_requests_parked", "Running requests whose reader gives no credit.",
+             stats.num_parked);
+  page.gauge("kv_cache_usage_ratio", "Held pages of the KV pool / all pages.",
+             ratio(stats.pages_held, stats.pages_total));
+  page.family("kv_pages", "gauge", "Pages of the KV pool by state.");
+  page.sample(stats.pages_free, "state=\"free\"");
+  page.sample(stats.pages_cached, "state=\"cached\"");
+  page.sample(stats.pages_held, "state=\"held\"");
+  page.gauge("kv_waste_ratio", "Token places of held pages without a token / all of them.",
+             ratio(stats.held_places - stats.held_tokens, stats.held_places));
+  page.gauge("open_connections", "Connections of clients.", gauges.open_connections);
+  if (gauges.open_fds > 0) {
+    page.gauge("process_open_fds", "Open file descriptors of the process.", gauges.open_fds);
+  }
+}
+
+void add_counters(Page& page, const EngineStats& stats) {
+  page.counter("prompt_tokens_total", "Prompt tokens of accepted requests.", stats.prompt_tokens);
+  page.counter("generation_tokens_total", "Tokens generated.", stats.generation_tokens);
+  page.counter("wasted_tokens_total", "Tokens computed and dropped.", stats.wasted_tokens);
+  page.counter("recomputed_tokens_total", "Tokens computed again after a preemption.",
+               stats.recomputed_tokens);
+  page.family("preemptions_total", "counter", "Running requests put back to waiting.");
+  page.sample(stats.preemptions, "how=\"recompute\"");
+  page.family("request_success_total", "counter", "Requests that ended, by reason.");
+  for (std::size_t reason = 1; reason < kNumFinishReasons; ++reason) {
+    const auto name = to_string(static_cast<FinishReason>(reason));
+    page.sample(stats.finished[reason], fmt::format("finished_reason=\"{}\"", name));
+  }
+  page.counter("requests_refused_total", "Requests refused at submission.", stats.refused);
+  page.counter("ticks_total", "Forward passes.", stats.ticks);
+}
+
+}  // namespace
+
+std::string metrics_page(const EngineStats& stats, const ServerGauges& gauges,
+                         std::string_view model_name) {
+  Page page(model_name);
+  add_gauges(page, stats, gauges);
+  add_counters(page, stats);
+  return page.take();
+}
+
+std::size_t count_open_fds() {
+  std::error_code error;
+  std::filesystem::directory_iterator entries("/proc/self/fd", error);
+  std::size_t count = 0;
+  while (!error && entries != std::filesystem::directory_iterator()) {
+    ++count;
+    entries.increment(error);
+  }
+  return count == 0 ? 0 : count - 1;  // One is the iterator's own.
+}
+
+}  // namespace tickertape::net

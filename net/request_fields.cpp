@@ -1,0 +1,328 @@
+// SubmitFields: the table of fields, and the rules that concern more than one of them.
+#include "net/request_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "net/message_fields.hpp"
+
+namespace tickertape::net {
+namespace {
+
+using simdjson::SUCCESS;
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+constexpr double kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+constexpr double kMinInt32 = std::numeric_limits<std::int32_t>::min();
+constexpr double kMaxTopLogprobs = 20;
+constexpr double kMaxWindow = 65536;
+constexpr std::size_t kMaxLabelBytes = 256;
+
+/// What the fields say before the rules that concern several of them.
+struct Draft {
+  SubmitFields fields;
+  std::string_view served_model;
+  std::optional<std::uint32_t> max_tokens;
+  std::optional<std::uint32_t> max_completion_tokens;
+  bool logprobs = false;
+  std::int32_t top_logprobs = 0;
+  unsigned num_prompts = 0;
+};
+
+using SetInteger = void (*)(Draft&, std::int64_t);
+using SetNumber = void (*)(Draft&, double);
+using SetFlag = void (*)(Draft&, bool);
+using Read = Refusal (*)(Draft&, const element&);
+
+struct Field {
+  std::string_view name;
+  std::variant<SetInteger, SetNumber, SetFlag, Read> read;
+  double least = 0;  ///< Of integers and numbers, both ends included.
+  double most = 0;
+};
+
+Refusal apply(const Field& field, SetInteger set, Draft& draft, const element& value) {
+  const auto number = read_integer(value, static_cast<std::int64_t>(field.least),
+                                   static_cast<std::int64_t>(field.most));
+  if (!number) {
+    return FieldError(field.name, fmt::format("{} must be an integer from {:.0f} to {:.0f}",
+                                              field.name, field.least, field.most));
+  }
+  set(draft, *number);
+  return std::nullopt;
+}
+
+Refusal apply(const Field& field, SetNumber set, Draft& draft, const element& value) {
+  double number = 0;
+  if (value.get(number) != SUCCESS || number < field.least || number > field.most) {
+    return FieldError(field.name, fmt::format("{} must be a number from {} to {}", field.name,
+                                              field.least, field.most));
+  }
+  set(draft, number);
+  return std::nullopt;
+}
+
+Refusal apply(const Field& field, SetFlag set, Draft& draft, const element& value) {
+  bool flag = false;
+  if (value.get(flag) != SUCCESS) {
+    return FieldError(field.name, fmt::format("{} must be true or false", field.name));
+  }
+  set(draft, flag);
+  return std::nullopt;
+}
+
+Refusal apply(const Field&, Read read, Draft& draft, const element& value) {
+  return read(draft, value);
+}
+
+Refusal read_seed(Draft& draft, const element& value) {
+  std::uint64_t big = 0;
+  if (value.get(big) == SUCCESS) {
+    draft.fields.request.sampling.seed = big;
+    return std::nullopt;
+  }
+  const auto number = read_integer(value, std::numeric_limits<std::int64_t>::min(),
+                                   std::numeric_limits<std::int64_t>::max());
+  if (!number) return FieldError("seed", "seed must be an integer of 64 bits");
+  draft.fields.request.sampling.seed = static_cast<std::uint64_t>(*number);
+  return std::nullopt;
+}
+
+/// true or false, or the count of the older completions API.
+Refusal read_logprobs(Draft& draft, const element& value) {
+  if (value.get(draft.logprobs) == SUCCESS) return std::nullopt;
+  const auto count = read_integer(value, 0, static_cast<std::int64_t>(kMaxTopLogprobs));
+  if (!count) {
+    return FieldError("logprobs", "logprobs must be true, false or an integer from 0 to 20");
+  }
+  draft.logprobs = true;
+  draft.top_logprobs = std::max(draft.top_logprobs, static_cast<std::int32_t>(*count));
+  return std::nullopt;
+}
+
+Refusal read_n(Draft&, const element& value) {
+  const auto n = read_integer(value, 1, std::numeric_limits<std::int32_t>::max());
+  if (!n) return FieldError("n", "n must be an integer of at least 1");
+  if (*n != 1) return FieldError("n", "only n = 1 is supported by this version");
+  return std::nullopt;
+}
+
+Refusal read_events(Draft& draft, const element& value) {
+  array names;
+  const FieldError error("events", "events must be a list of: preempted, resumed");
+  if (value.get(names) != SUCCESS) return error;
+  for (const element item : names) {
+    std::string_view name;
+    if (item.get(name) != SUCCESS || (name != "preempted" && name != "resumed")) return error;
+    draft.fields.notices = true;
+  }
+  return std::nullopt;
+}
+
+Refusal read_model(Draft& draft, const element& value) {
+  std::string_view name;
+  if (value.get(name) != SUCCESS) return FieldError("model", "model must be a string");
+  if (name == draft.served_model) return std::nullopt;
+  return FieldError("model", "this model is not served here; GET /v1/models lists what is", 404);
+}
+
+Refusal read_user(Draft& draft, const element& value) {
+  std::string_view name;
+  if (value.get(name) != SUCCESS || name.size() > kMaxLabelBytes) {
+    return FieldError("user", "user must be a string of at most 256 bytes");
+  }
+  draft.fields.request.label = name;
+  return std::nullopt;
+}
+
+template <Refusal (*read)(const element&, Request&)>
+Refusal read_what_to_run(Draft& draft, const element& value) {
+  ++draft.num_prompts;
+  return read(value, draft.fields.request);
+}
+
+const Field kFields[] = {
+    {"prompt", Read(read_what_to_run<read_prompt>)},
+    {"prompt_ids", Read(read_what_to_run<read_prompt_ids>)},
+    {"messages", Read(read_what_to_run<read_messages>)},
+    {"max_tokens",
+     SetInteger([](Draft& d, std::int64_t v) { d.max_tokens = static_cast<std::uint32_t>(v); }), 0,
+     kMaxInt32},
+    {"max_completion_tokens", SetInteger([](Draft& d, std::int64_t v) {
+       d.max_completion_tokens = static_cast<std::uint32_t>(v);
+     }),
+     0, kMaxInt32},
+    {"temperature",
+     SetNumber([](Draft& d, double v) { d.fields.request.sampling.temperature = v; }), 0, 2},
+    {"top_p", SetNumber([](Draft& d, double v) { d.fields.request.sampling.top_p = v; }), 0, 1},
+    {"top_k", SetInteger([](Draft& d, std::int64_t v) {
+       d.fields.request.sampling.top_k = static_cast<std::int32_t>(v);
+     }),
+     -1, kMaxInt32},
+    {"min_p", SetNumber([](Draft& d, double v) { d.fields.request.sampling.min_p = v; }), 0, 1},
+    {"seed", Read(read_seed)},
+    {"ignore_eos", SetFlag([](Draft& d, bool v) { d.fields.request.sampling.ignore_eos = v; })},
+    {"logprobs", Read(read_logprobs)},
+    {"top_logprobs", SetInteger([](Draft& d, std::int64_t v) {
+       d.top_logprobs = std::max(d.top_logprobs, static_cast<std::int32_t>(v));
+     }),
+     0, kMaxTopLogprobs},
+    {"prompt_logprobs", SetInteger([](Draft& d, std::int64_t v) {
+       d.fields.request.prompt_logprobs = static_cast<std::int32_t>(v);
+     }),
+     0, kMaxTopLogprobs},
+    {"n", Read(read_n)},
+    {"priority", SetInteger([](Draft& d, std::int64_t v) {
+       d.fields.request.priority = static_cast<std::int32_t>(v);
+     }),
+     kMinInt32, kMaxInt32},
+    {"deadline_ms", SetNumber([](Draft& d, double v) { d.fields.request.deadline_ms = v; }), 1,
+     1e9},
+    {"window",
+     SetInteger([](Draft& d, std::int64_t v) { d.fields.window = static_cast<std::uint32_t>(v); }),
+     1, kMaxWindow},
+    {"events", Read(read_events)},
+    {"model", Read(read_model)},
+    {"user", Read(read_user)},
+};
+
+bool is_empty(const element& value) {
+  array items;
+  if (value.get(items) == SUCCESS) return items.size() == 0;
+  object fields;
+  if (value.get(fields) == SUCCESS) return fields.size() == 0;
+  return false;
+}
+
+template <int number>
+bool is_number(const element& value) {
+  double given = 0;
+  return value.get(given) == SUCCESS && given == number;
+}
+
+template <bool flag>
+bool is_flag(const element& value) {
+  bool given = false;
+  return value.get(given) == SUCCESS && given == flag;
+}
+
+bool is_empty_text(const element& value) {
+  std::string_view text;
+  return value.get(text) == SUCCESS && text.empty();
+}
+
+bool is_text_format(const element& value) {
+  std::string_view type;
+  return value.is_object() && value["type"].get(type) == SUCCESS && type == "text";
+}
+
+bool is_no_tool_choice(const element& value) {
+  std::string_view choice;
+  return value.get(choice) == SUCCESS && (choice == "none" || choice == "auto");
+}
+
+/// A field that is known and not served, and the values of it that change nothing.
+struct UnservedField {
+  std::string_view name;
+  bool (*is_neutral)(const element&);
+};
+
+constexpr UnservedField kUnservedFields[] = {
+    {"stop", is_empty},
+    {"stop_token_ids", is_empty},
+    {"allowed_token_ids", is_empty},
+    {"logit_bias", is_empty},
+    {"repetition_penalty", is_number<1>},
+    {"presence_penalty", is_number<0>},
+    {"frequency_penalty", is_number<0>},
+    {"typical_p", is_number<1>},
+    {"min_tokens", is_number<0>},
+    {"best_of", is_number<1>},
+    {"echo", is_flag<false>},
+    {"suffix", is_empty_text},
+    {"adapter", is_empty_text},
+    {"response_format", is_text_format},
+    {"tools", is_empty},
+    {"tool_choice", is_no_tool_choice},
+    {"functions", is_empty},
+    {"include_stop_str_in_output", is_flag<false>},
+    {"continue_final_message", is_flag<false>},
+    {"add_generation_prompt", is_flag<true>},
+    {"chat_template_kwargs", is_empty},
+};
+
+Refusal read_field(Draft& draft, std::string_view name, const element& value) {
+  if (value.is_null()) return std::nullopt;
+  for (const Field& field : kFields) {
+    if (field.name != name) continue;
+    return std::visit([&](auto read) { return apply(field, read, draft, value); }, field.read);
+  }
+  for (const UnservedField& field : kUnservedFields) {
+    if (field.name != name || field.is_neutral(value)) continue;
+    return FieldError(field.name, fmt::format("{} is not supported by this version", field.name));
+  }
+  return std::nullopt;
+}
+
+Refusal finish(Draft& draft) {
+  Request& request = draft.fields.request;
+  if (draft.num_prompts != 1) {
+    return FieldError("prompt", "give exactly one of prompt, prompt_ids and messages");
+  }
+  if (draft.max_tokens || draft.max_completion_tokens) {
+    constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+    request.max_tokens =
+        std::min(draft.max_tokens.value_or(kNone), draft.max_completion_tokens.value_or(kNone));
+  }
+  if (request.max_tokens == 0 && request.prompt_logprobs < 0) {
+    const bool older = draft.max_tokens == 0U;
+    const std::string_view name = older ? "max_tokens" : "max_completion_tokens";
+    return FieldError(name, fmt::format("{} must be at least 1 without prompt_logprobs", name));
+  }
+  if (draft.top_logprobs > 0 && !draft.logprobs) {
+    return FieldError("top_logprobs", "top_logprobs needs logprobs to be true");
+  }
+  request.sampling.logprobs = draft.logprobs ? draft.top_logprobs : -1;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> read_integer(const element& value, std::int64_t least,
+                                         std::int64_t most) {
+  std::int64_t number = 0;
+  if (value.is_double()) {
+    const double written = value.get_double();
+    // 2^63 is the first double beyond the type.
+    if (written != std::floor(written) || written < -0x1p63 || written >= 0x1p63) {
+      return std::nullopt;
+    }
+    number = static_cast<std::int64_t>(written);
+  } else if (value.get(number) != SUCCESS) {
+    return std::nullopt;
+  }
+  if (number < least || number > most) return std::nullopt;
+  return number;
+}
+
+Refusal read_submit_fields(object body, std::string_view served_model, SubmitFields& out) {
+  Draft draft;
+  draft.served_model = served_model;
+  for (const auto field : body) {
+    if (auto refusal = read_field(draft, field.key, field.value)) return refusal;
+  }
+  if (auto refusal = finish(draft)) return refusal;
+  out = std::move(draft.fields);
+  return std::nullopt;
+}
+
+}  // namespace tickertape::net
