@@ -76,9 +76,15 @@ void start_read(const std::shared_ptr<StreamCore>& core, std::size_t limit, Hand
     });
     return;
   }
+  const boost::asio::any_io_executor own = core->executor();
+  if constexpr (std::is_same_v<boost::asio::associated_executor_t<Decayed, boost::asio::any_io_executor>,
+                               boost::asio::any_io_executor>) {
+    // The context is gone: the handler is destroyed without being called, as Asio does.
+    if (!boost::asio::get_associated_executor(handler, own)) return;
+  }
   auto slot = boost::asio::get_associated_cancellation_slot(handler);
   auto op = std::make_unique<ReadOp<Shape, Decayed>>(Decayed(std::forward<Handler>(handler)),
-                                                     core->executor());
+                                                     own);
   const std::uint64_t number = core->reserve_read();
   if (slot.is_connected()) {
     slot.assign([weak = std::weak_ptr<StreamCore>(core), number](boost::asio::cancellation_type) {
