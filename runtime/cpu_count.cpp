@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <string_view>
 #include <thread>
 
 namespace tickertape::runtime {
@@ -46,8 +45,12 @@ void walk_up(const fs::path& mount, std::string group, Read read, std::optional<
   }
 }
 
-bool has_cpu(std::string_view controllers) {
-  return ("," + std::string(controllers) + ",").find(",cpu,") != std::string::npos;
+bool has_cpu(const std::string& controllers) {
+  std::istringstream names(controllers);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "cpu") return true;
+  }
+  return false;
 }
 
 unsigned affinity_count() {
