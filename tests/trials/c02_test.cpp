@@ -1,0 +1,125 @@
+// C02: a request's tokens and log-probabilities do not depend on what runs beside it: alone or
+// together, whatever the chunk, the threads and the room in the pool. On the real model.
+#include <boost/test/unit_test.hpp>
+#include <deque>
+#include <iostream>
+
+#include "tests/support/engine_fixture.hpp"
+
+namespace {
+
+using namespace tickertape;
+using namespace tickertape::test;
+
+constexpr std::uint32_t kNumRequests = 32;
+
+std::shared_ptr<const Model> real_model() {
+  static const auto model =
+      load_model(std::string(TICKERTAPE_MODELS) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
+  return model;
+}
+
+Request real_request(std::uint32_t which) {
+  static const char* const kWords[] = {"river", "stone",  "window", "garden", "engine",
+                                       "letter", "market", "silver", "candle", "forest"};
+  Request request;
+  request.prompt = "Write about the ";
+  const std::uint32_t num_words = 3 + which * 13 % 90;
+  for (std::uint32_t i = 0; i < num_words; ++i) {
+    request.prompt += kWords[(which * 7 + i * 3 + i * i) % 10];
+    request.prompt += i + 1 < num_words ? " and the " : ".";
+  }
+  request.max_tokens = 10 + which % 14;
+  request.sampling.temperature = which % 2 == 0 ? 0.0 : 0.9;
+  request.sampling.top_p = which % 4 == 1 ? 0.95 : 1.0;
+  request.sampling.top_k = which % 8 == 3 ? 40 : 0;
+  request.sampling.seed = 1000 + which;
+  request.sampling.ignore_eos = true;
+  request.sampling.logprobs = 5;
+  return request;
+}
+
+struct Tokens {
+  std::vector<Token> tokens;
+  friend bool operator==(const Tokens& a, const Tokens& b) {
+    if (a.tokens.size() != b.tokens.size()) return false;
+    for (std::size_t i = 0; i < a.tokens.size(); ++i) {
+      const Token& x = a.tokens[i];
+      const Token& y = b.tokens[i];
+      const bool same = x.id == y.id && x.text == y.text && x.logprob == y.logprob &&
+                        x.top_logprobs == y.top_logprobs;
+      if (!same) return false;
+    }
+    return true;
+  }
+};
+
+asio::awaitable<void> collect(Engine& engine, std::uint32_t which, Tokens& out) {
+  Request request = real_request(which);
+  TokenStream stream = co_await engine.async_submit(std::move(request), asio::use_awaitable);
+  for (;;) {
+    std::optional<Token> token = co_await stream.async_next(asio::use_awaitable);
+    if (!token) break;
+    out.tokens.push_back(std::move(*token));
+  }
+}
+
+std::deque<Tokens> run_together(const EngineOptions& options, std::uint64_t& preemptions) {
+  Engine engine(real_model(), options);
+  asio::io_context io;
+  std::deque<Tokens> answers(kNumRequests);
+  for (std::uint32_t i = 0; i < kNumRequests; ++i) {
+    asio::co_spawn(io, collect(engine, i, answers[i]), rethrow);
+  }
+  io.run();
+  preemptions = idle_stats(engine).preemptions;
+  return answers;
+}
+
+std::deque<Tokens> run_alone() {
+  EngineOptions options;
+  options.threads = 1;
+  options.kv_cache_memory = 64U << 20;
+  Engine engine(real_model(), options);
+  std::deque<Tokens> answers(kNumRequests);
+  for (std::uint32_t i = 0; i < kNumRequests; ++i) {
+    asio::io_context io;
+    asio::co_spawn(io, collect(engine, i, answers[i]), rethrow);
+    io.run();
+  }
+  return answers;
+}
+
+BOOST_AUTO_TEST_CASE(c02_the_same_tokens_in_any_company) {
+  const std::deque<Tokens> alone = run_alone();
+  for (std::uint32_t i = 0; i < kNumRequests; ++i) {
+    BOOST_TEST(alone[i].tokens.size() == real_request(i).max_tokens);
+  }
+  struct Company {
+    const char* name;
+    std::uint32_t chunk;
+    unsigned threads;
+    std::uint32_t pages;  ///< 0: roomy
+  };
+  const Company companies[] = {
+      {"chunk 16, one thread", 16, 1, 0},       {"chunk 64, two threads", 64, 2, 0},
+      {"chunk 512, two threads", 512, 2, 0},    {"tiny pool, chunk 64", 64, 2, 24},
+      {"tiny pool, one thread", 0, 1, 24},
+  };
+  for (const Company& company : companies) {
+    EngineOptions options;
+    options.prefill_chunk = company.chunk;
+    options.threads = company.threads;
+    options.kv_cache_memory = 64U << 20;
+    if (company.pages > 0) options.num_kv_pages = company.pages;
+    std::uint64_t preemptions = 0;
+    const std::deque<Tokens> together = run_together(options, preemptions);
+    for (std::uint32_t i = 0; i < kNumRequests; ++i) {
+      BOOST_TEST((together[i] == alone[i]), company.name << ": request " << i << " differs");
+    }
+    std::cout << company.name << ": " << preemptions << " preemptions\n";
+    if (company.pages > 0) BOOST_TEST(preemptions > 10U);
+  }
+}
+
+}  // namespace
