@@ -15,7 +15,7 @@ std::shared_ptr<Outbox> OutboxRegistry::find_or_make(const boost::asio::any_io_e
     auto outbox = entry.outbox.lock();
     if (!poster || !outbox) continue;
     alive.push_back(outbox);
-    if (poster->executor() == wanted) return outbox;
+    if (poster->uses(wanted)) return outbox;
   }
   auto poster = runtime::make_asio_poster(wanted);
   auto outbox = std::make_shared<Outbox>(poster);
