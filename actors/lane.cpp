@@ -48,6 +48,12 @@ void Lane::request_stop() {
 
 void Lane::end_all(FinishReason reason, const ErrorInfo& error) {
   Delivery& delivery = stepper_.delivery();
+  // A plan that the stepper did not live to take holds sequences that only it knows.
+  while (auto message = plans_.try_receive()) {
+    for (const std::shared_ptr<Sequence>& sequence : message->ended) {
+      delivery.end(*sequence, reason, error);
+    }
+  }
   for (const std::shared_ptr<Sequence>& sequence : allocator_.take_all()) {
     delivery.end(*sequence, reason, error);
   }

@@ -2,6 +2,8 @@
 #include "tests/sim/world.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 
 #include "runtime/sleep.hpp"
 
@@ -263,7 +265,12 @@ void World::judge(const Reader& reader) {
   }
   if (killed_[reader.executor] || reader.habit == Habit::drop) return;
   const Finish finish = reader.stream->finish();
-  if (finish.reason == FinishReason::none) breaks(who + "never ended");
+  if (finish.reason == FinishReason::none) {
+    breaks(who + "never ended (habit " + std::to_string(static_cast<int>(reader.habit)) + ", " +
+           std::to_string(reader.got.size()) + " tokens read, reading " +
+           std::to_string(reader.reading) + ", stopped " + std::to_string(stopped_) + ", id " +
+           std::to_string(reader.stream->accepted().request_id) + ")");
+  }
   ++result_.finished[static_cast<std::size_t>(finish.reason)];
   if (reader.habit == Habit::stall) return;
   if (reader.ends != 1) breaks(who + "heard of its end " + std::to_string(reader.ends) + " times");
@@ -317,6 +324,7 @@ WorldResult World::run() {
     scope_->spawn(live(reader));
   }
   scope_->spawn(trouble());
+  if (std::getenv("TICKERTAPE_TRACE") != nullptr) scheduler_.set_trace(&std::cerr);
   if (!scheduler_.run(kMaxSteps)) breaks("it never came to rest");
   for (const Reader& reader : readers_) judge(reader);
   judge_pool();
