@@ -73,7 +73,7 @@ DecoderPass::~DecoderPass() = default;
 bool DecoderPass::run(const PassSlice& slice, Parallel& parallel, BackendHost& host) {
   const unsigned num_members =
       std::min(parallel.num_members(), static_cast<unsigned>(attention_scratch_.size()));
-  plan_attention(slice, num_members);
+  plan_attention(slice);
   abandoned_.store(false, std::memory_order_relaxed);
   next_item_[0].store(0, std::memory_order_relaxed);
   next_item_[1].store(0, std::memory_order_relaxed);
@@ -84,18 +84,14 @@ bool DecoderPass::run(const PassSlice& slice, Parallel& parallel, BackendHost& h
   return !abandoned_.load(std::memory_order_relaxed);
 }
 
-void DecoderPass::plan_attention(const PassSlice& slice, unsigned num_members) {
+void DecoderPass::plan_attention(const PassSlice& slice) {
   const std::uint32_t group_size = spec_.num_heads / spec_.num_kv_heads;
   attention_items_.clear();
-  // With little to share out, heads of a group part: keys are then loaded more than once.
-  const bool few = slice.segments.size() * spec_.num_kv_heads < std::size_t{4} * num_members &&
-                   slice.num_tokens() < kQueryTile;
-  const std::uint32_t heads = few && num_members > 1 ? 1 : group_size;
   for (std::uint32_t s = 0; s < slice.segments.size(); ++s) {
     const std::uint32_t count = slice.segments[s].num_tokens;
     for (std::uint32_t first = 0; first < count; first += kQueryTile) {
-      for (std::uint32_t head = 0; head < spec_.num_heads; head += heads) {
-        attention_items_.push_back({s, first, std::min(kQueryTile, count - first), head, heads});
+      for (std::uint32_t head = 0; head < spec_.num_heads; head += group_size) {
+        attention_items_.push_back({s, first, std::min(kQueryTile, count - first), head});
       }
     }
   }
@@ -262,8 +258,9 @@ void DecoderPass::attend_item(const PassSlice& slice, const AttentionItem& item,
                               std::uint32_t layer, AttentionScratch& scratch) {
   const Segment& segment = slice.segments[item.segment];
   const std::uint32_t size = spec_.head_size;
-  const std::uint32_t kv_head = item.first_head / (spec_.num_heads / spec_.num_kv_heads);
-  const std::uint32_t num_queries = item.num_tokens * item.num_heads;
+  const std::uint32_t group_size = spec_.num_heads / spec_.num_kv_heads;
+  const std::uint32_t kv_head = item.first_head / group_size;
+  const std::uint32_t num_queries = item.num_tokens * group_size;
   for (std::uint32_t i = 0; i < num_queries; ++i) {
     scratch.states[i] = {-std::numeric_limits<float>::infinity(), 0.0F, scratch.sums.row(i)};
     std::fill_n(scratch.sums.row(i), size, 0.0F);
@@ -277,17 +274,17 @@ void DecoderPass::attend_item(const PassSlice& slice, const AttentionItem& item,
   for (std::uint32_t start = 0; start < end_position; start += kKeyBlock) {
     load_keys(segment, layer, kv_head, start, std::min(kKeyBlock, end_position - start), scratch);
     for (std::uint32_t i = 0; i < num_queries; ++i) {
-      const std::uint32_t token = i / item.num_heads;
+      const std::uint32_t token = i / group_size;
       if (first_position + token < start) continue;
       step.count = std::min(kKeyBlock, first_position + token - start + 1);
       step.query = query_key_value_.row(segment.first_token + item.first_token + token) +
-                   std::size_t{item.first_head + i % item.num_heads} * size;
+                   std::size_t{item.first_head + i % group_size} * size;
       kernels_.attend(step, scratch.states[i]);
     }
   }
   for (std::uint32_t i = 0; i < num_queries; ++i) {
-    const std::uint32_t token = segment.first_token + item.first_token + i / item.num_heads;
-    float* out = attended_.row(token) + std::size_t{item.first_head + i % item.num_heads} * size;
+    const std::uint32_t token = segment.first_token + item.first_token + i / group_size;
+    float* out = attended_.row(token) + std::size_t{item.first_head + i % group_size} * size;
     const float factor = 1.0F / scratch.states[i].sum;
     for (std::uint32_t d = 0; d < size; ++d) out[d] = scratch.sums.row(i)[d] * factor;
   }

@@ -44,12 +44,11 @@ class DecoderPass {
     std::uint32_t segment = 0;
     std::uint32_t first_token = 0;  ///< In the segment.
     std::uint32_t num_tokens = 0;
-    std::uint32_t first_head = 0;  ///< Query heads; all share one key/value head.
-    std::uint32_t num_heads = 0;
+    std::uint32_t first_head = 0;  ///< Query heads that share one key/value head begin here.
   };
   struct AttentionScratch;
 
-  void plan_attention(const PassSlice& slice, unsigned num_members);
+  void plan_attention(const PassSlice& slice);
   void work(const PassSlice& slice, Parallel& parallel, BackendHost& host, unsigned index,
             unsigned num_members);
   void embed(const PassSlice& slice, const Member& member);

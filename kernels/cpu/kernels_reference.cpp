@@ -10,18 +10,22 @@ namespace {
 
 constexpr std::uint32_t kTileRows = 64;  ///< Rows that share one widening of a block.
 
-/// sums[r][parity][lane] += w[k][lane] * x[r][k] over the 32 inputs of a block.
-void add_block(const float* widened, const float* x, std::size_t x_stride, std::uint32_t num_rows,
-               float (*sums)[2][kGroupRows]) {
-  for (std::uint32_t r = 0; r < num_rows; ++r) {
-    const float* inputs = x + r * x_stride;
-    for (std::uint32_t k = 0; k < kBlock; ++k) {
-      float* sum = sums[r][k % 2];
-      for (std::uint32_t lane = 0; lane < kGroupRows; ++lane) {
-        sum[lane] += widened[k * kGroupRows + lane] * inputs[k];
-      }
+/// sums[parity][lane] += w[k][lane] * x[k] over the 32 inputs of a block.
+void add_block(const float* widened, const float* x, float (&sums)[2][kGroupRows]) {
+  float even[kGroupRows];
+  float odd[kGroupRows];
+  std::memcpy(even, sums[0], sizeof even);
+  std::memcpy(odd, sums[1], sizeof odd);
+  for (std::uint32_t k = 0; k < kBlock; k += 2, widened += 2 * kGroupRows) {
+    const float x_even = x[k];
+    const float x_odd = x[k + 1];
+    for (std::uint32_t lane = 0; lane < kGroupRows; ++lane) even[lane] += widened[lane] * x_even;
+    for (std::uint32_t lane = 0; lane < kGroupRows; ++lane) {
+      odd[lane] += widened[kGroupRows + lane] * x_odd;
     }
   }
+  std::memcpy(sums[0], even, sizeof even);
+  std::memcpy(sums[1], odd, sizeof odd);
 }
 
 void matmul_tile(const MatmulArgs& args, std::uint32_t group, std::uint32_t first_row,
@@ -33,7 +37,9 @@ void matmul_tile(const MatmulArgs& args, std::uint32_t group, std::uint32_t firs
   for (std::uint32_t b = 0; b < weights.num_blocks(); ++b) {
     dequantise_block(weights.type, weights.block(group, b), widened);
     const float* x = args.x + std::size_t{first_row} * weights.num_cols + std::size_t{b} * kBlock;
-    add_block(widened, x, weights.num_cols, num_rows, sums);
+    for (std::uint32_t r = 0; r < num_rows; ++r) {
+      add_block(widened, x + std::size_t{r} * weights.num_cols, sums[r]);
+    }
   }
   for (std::uint32_t r = 0; r < num_rows; ++r) {
     float* out = args.out + (first_row + r) * args.out_stride + std::size_t{group} * kGroupRows;
