@@ -57,7 +57,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
   virtual ~Connection() {
     state_->connections.erase(this);
-    state_->changed();
+    try {
+      state_->changed();
+    } catch (...) {  // Out of memory: the next connection that ends tries again.
+    }
   }
 
   /// Takes no more work and closes once what runs has ended.

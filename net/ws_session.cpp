@@ -68,10 +68,12 @@ class WsSession final : public Connection, private Transport {
  private:
   void configure(bool has_protocol);
   void opened(error_code error);
+  void peer_closes();
   void read();
   void received(error_code error);
   void write();
   void written(error_code error);
+  void limit_close();
   void start_close();
   void closed(error_code error);
   void fail();
@@ -111,7 +113,7 @@ class WsSession final : public Connection, private Transport {
 
 void WsSession::configure(bool has_protocol) {
   websocket::stream_base::timeout timeout{};
-  timeout.handshake_timeout = to_duration(state_->options.handshake_timeout_s);
+  timeout.handshake_timeout = kCloseTimeout;  // Beast uses it for both ends of a connection.
   const double idle_s = state_->options.idle_timeout_s;
   timeout.idle_timeout = websocket::stream_base::none();
   if (idle_s > 0) timeout.idle_timeout = to_duration(idle_s);
@@ -125,12 +127,18 @@ void WsSession::configure(bool has_protocol) {
   ws_.read_message_max(state_->options.max_body);
   ws_.auto_fragment(false);
   ws_.text(true);
-  // The close frame ends the generations when it arrives, not when the answer to it was sent.
   ws_.control_callback([weak = weak_from_this()](websocket::frame_type kind, beast::string_view) {
     const auto connection = weak.lock();
-    if (!connection || kind != websocket::frame_type::close) return;
-    static_cast<WsSession&>(*connection).mux_->abandon();
+    if (connection && kind == websocket::frame_type::close) {
+      static_cast<WsSession&>(*connection).peer_closes();
+    }
   });
+}
+
+/// The close frame ends the generations when it arrives, not when the answer to it was sent.
+void WsSession::peer_closes() {
+  mux_->abandon();
+  if (!closing_) limit_close();
 }
 
 void WsSession::start(const UpgradeRequest& request) {
@@ -195,13 +203,18 @@ void WsSession::close(std::uint16_t code, std::string_view reason, bool flush) {
   reason_ = websocket::close_reason(static_cast<websocket::close_code>(code),
                                     beast::string_view(reason.data(), reason.size()));
   if (!flush) mux_->abandon();
+  limit_close();
+  write();
+}
+
+/// A peer that neither answers nor hangs up is cut.
+void WsSession::limit_close() {
   close_timer_.expires_after(kCloseTimeout);
   close_timer_.async_wait(
       asio::bind_executor(state_->executor, [weak = weak_from_this()](error_code error) {
         const auto connection = weak.lock();
         if (!error && connection) connection->stop();
       }));
-  write();
 }
 
 void WsSession::start_close() {
