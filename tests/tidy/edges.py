@@ -6,6 +6,7 @@ import re
 THIRD_PARTY = [
     ("boost/asio/awaitable", "coroutine"),
     ("boost/asio/error.hpp", "system"),  # Error codes only.
+    ("boost/asio/any_io_executor.hpp", "executor"),  # The name of an executor, nothing that runs.
     ("boost/asio", "asio"),
     ("boost/beast", "beast"),
     ("boost/system", "system"),
@@ -68,27 +69,27 @@ def third_party_allowed(source, library):
         return True
     if folder == "include":
         asio = path in _ASIO_HEADERS or source.under("include/tickertape/detail")
-        return library == "system" or (library == "asio" and asio)
+        return library == "system" or (library in ("asio", "executor") and asio)
     if folder == "runtime":
-        bridge = source.path.name.startswith("asio_")
+        bridge = source.path.name.startswith("asio_") or path == "runtime/lane_thread.cpp"
         return library in ("system", "coroutine", "system_header", "simd") or (
-            library in ("asio",) and bridge
+            library in ("asio", "executor") and bridge
         )
     if folder == "kernels":
         return (
             library == "system_header"
             or (library == "simd" and source.under("kernels/cpu", "kernels/sampling"))
-            or (library == "simdjson" and source.under("kernels/formats"))
+            or (library == "simdjson" and source.under("kernels/formats", "kernels/fake"))
             or (library == "pcre2" and source.under("kernels/text"))
         )
     if folder == "actors":
-        return library in ("coroutine", "system")
+        return library in ("coroutine", "system", "executor")
     if folder == "net":
         if library == "beast":
             return source.path.suffix == ".cpp"
-        return library in ("asio", "coroutine", "system", "simdjson", "fmt", "nlohmann", "system_header")
+        return library in ("asio", "executor", "coroutine", "system", "simdjson", "fmt", "nlohmann", "system_header")
     if folder == "tools":
-        return library in ("asio", "coroutine", "system", "fmt", "nlohmann", "cli11", "system_header")
+        return library in ("asio", "executor", "coroutine", "system", "fmt", "nlohmann", "cli11", "system_header")
     if folder == "examples":
-        return library in ("asio", "coroutine", "beast", "system", "nlohmann")
+        return library in ("asio", "executor", "coroutine", "beast", "system", "nlohmann")
     return False

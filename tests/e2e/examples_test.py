@@ -1,0 +1,46 @@
+"""The examples run, whichever compiler built them."""
+
+import http.client
+import signal
+import subprocess
+import unittest
+
+from program import BIN, GUARD_S, MODEL, golden
+
+
+class Examples(unittest.TestCase):
+    def test_hello(self):
+        done = subprocess.run([BIN / "hello", MODEL], capture_output=True, timeout=GUARD_S, check=True)
+        lines = done.stdout.decode().splitlines()
+        self.assertRegex(lines[-1], r"^\d+ tokens$")
+        self.assertGreater(len(lines), 1)
+
+    def test_embed_in_asio_server(self):
+        process = subprocess.Popen([BIN / "embed_in_asio_server", MODEL, "0"], stdout=subprocess.PIPE)
+        try:
+            port = int(process.stdout.readline().decode().rsplit(":", 1)[1])
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=GUARD_S)
+
+            def ask(method, target, body=None):
+                client.request(method, target, body)
+                response = client.getresponse()
+                return response.status, response.read().decode()
+
+            self.assertEqual(ask("GET", "/"), (200, "Hello from the old server.\n"))
+            prompt = golden()["raw"][0]["text"]
+            status, text = ask("POST", "/ask", prompt)
+            self.assertEqual(status, 200)
+            self.assertTrue(text)
+            self.assertEqual(ask("POST", "/ask", prompt), (200, text))
+            self.assertEqual(ask("POST", "/ask", "")[0], 400)
+            self.assertEqual(ask("GET", "/none")[0], 404)
+            client.close()
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(GUARD_S), 0)
+        finally:
+            process.kill()
+            process.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main()
