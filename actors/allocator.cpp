@@ -12,7 +12,9 @@ namespace tickertape::actors {
 namespace {
 
 /// The door's counters bound the submissions; beside them there is at most one demand.
-std::size_t inbox_capacity(std::size_t max_queued) { return max_queued + 1; }
+std::size_t inbox_capacity(std::size_t max_queued) {
+  return max_queued + 1;
+}
 
 }  // namespace
 

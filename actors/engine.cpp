@@ -35,9 +35,9 @@ EngineCore::EngineCore(std::shared_ptr<const Model> model, EngineOptions options
   options_.max_model_len = max_model_len;
   const auto tokenizer = model_->tokenizer();
   lane_.emplace(actors::lane_options(options_, backend, tokenizer.get()), *host_, *backend_, port_);
-  intake_.emplace(model_,
-                  actors::intake_options(options_, backend, max_model_len, tokenizer.get()), port_,
-                  [this] { return host_->now(); }, [] { return runtime::random_seed(); });
+  intake_.emplace(
+      model_, actors::intake_options(options_, backend, max_model_len, tokenizer.get()), port_,
+      [this] { return host_->now(); }, [] { return runtime::random_seed(); });
   thread_.start(lane_->run());
 }
 
@@ -58,7 +58,8 @@ TokenStream EngineCore::submit(const boost::asio::any_io_executor& executor, Req
   if (executor) {
     outbox = outboxes_.find_or_make(executor);
   } else {
-    refusal = ErrorInfo{Errc::no_executor, "the handler has no executor, and the engine none", {}, 0};
+    refusal =
+        ErrorInfo{Errc::no_executor, "the handler has no executor, and the engine none", {}, 0};
   }
   actors::Stream::ExecutorOf executor_of;
   if (outbox) executor_of = [outbox] { return actors::executor_of(outbox); };
@@ -102,11 +103,23 @@ boost::asio::any_io_executor Engine::default_executor(const detail::EngineCore& 
 std::optional<ErrorInfo> Engine::check(const Request& request) const {
   return core_->check(request);
 }
-EngineStats Engine::stats() const { return core_->stats(); }
-const Model& Engine::model() const noexcept { return core_->model(); }
-const EngineOptions& Engine::options() const noexcept { return core_->options(); }
-const BackendInfo& Engine::backend_info() const noexcept { return core_->backend_info(); }
-void Engine::drain() { core_->drain(); }
-void Engine::stop() { core_->stop(); }
+EngineStats Engine::stats() const {
+  return core_->stats();
+}
+const Model& Engine::model() const noexcept {
+  return core_->model();
+}
+const EngineOptions& Engine::options() const noexcept {
+  return core_->options();
+}
+const BackendInfo& Engine::backend_info() const noexcept {
+  return core_->backend_info();
+}
+void Engine::drain() {
+  core_->drain();
+}
+void Engine::stop() {
+  core_->stop();
+}
 
 }  // namespace tickertape

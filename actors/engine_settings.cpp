@@ -13,7 +13,9 @@ namespace {
   throw Error(ErrorInfo{Errc::invalid_request, param + " " + rule, param, 0});
 }
 
-std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+std::int64_t to_ns(double seconds) {
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
 
 void check_seconds(const char* name, double seconds) {
   if (!(seconds >= 0 && seconds <= 1e9)) refuse(name, "must be from 0 to 1e9 seconds");
@@ -35,7 +37,8 @@ EngineOptions resolve(EngineOptions options) {
     refuse("max_num_batched_tokens",
            "must be at least max_num_seqs + page_size = " + std::to_string(least));
   }
-  if (options.num_kv_pages && *options.num_kv_pages == 0) refuse("num_kv_pages", "must be at least 1");
+  if (options.num_kv_pages && *options.num_kv_pages == 0)
+    refuse("num_kv_pages", "must be at least 1");
   if (options.max_queued_requests < 1) refuse("max_queued_requests", "must be at least 1");
   check_seconds("request_timeout_s", options.request_timeout_s);
   check_seconds("stall_timeout_s", options.stall_timeout_s);
@@ -65,9 +68,9 @@ std::uint32_t resolve_max_model_len(const EngineOptions& options, const ModelInf
   const auto limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(pool, model.max_model_len));
   if (!options.max_model_len) return limit;
   if (*options.max_model_len > limit) {
-    refuse("max_model_len", std::to_string(*options.max_model_len) +
-                                " is more than the model's " + std::to_string(model.max_model_len) +
-                                " or the pool's " + std::to_string(pool) + " tokens");
+    refuse("max_model_len", std::to_string(*options.max_model_len) + " is more than the model's " +
+                                std::to_string(model.max_model_len) + " or the pool's " +
+                                std::to_string(pool) + " tokens");
   }
   if (*options.max_model_len < 2) refuse("max_model_len", "must be at least 2");
   return *options.max_model_len;

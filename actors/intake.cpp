@@ -77,8 +77,8 @@ std::variant<Prepared, ErrorInfo> Intake::prepare(const Request& request) const 
       return error.info();
     }
   } else {
-    prepared.ids = request.prompt_ids.empty() ? tokenizer_->encode(request.prompt, true)
-                                              : request.prompt_ids;
+    prepared.ids =
+        request.prompt_ids.empty() ? tokenizer_->encode(request.prompt, true) : request.prompt_ids;
   }
   if (request.prompt_ids.empty()) put_begin_token(prepared.ids, tokenizer_->begin_token());
   for (const TokenId id : prepared.ids) {
@@ -93,9 +93,8 @@ std::variant<Prepared, ErrorInfo> Intake::prepare(const Request& request) const 
   if (needed > options_.max_model_len) {
     return too_long(prepared.ids.size(), options_.max_model_len, source);
   }
-  prepared.max_tokens =
-      std::min(request.max_tokens,
-               options_.max_model_len - static_cast<std::uint32_t>(prepared.ids.size()));
+  prepared.max_tokens = std::min(
+      request.max_tokens, options_.max_model_len - static_cast<std::uint32_t>(prepared.ids.size()));
   return prepared;
 }
 
@@ -132,7 +131,8 @@ std::optional<ErrorInfo> Intake::enter_queue(std::size_t num_tokens) {
   // Checked again by the act of entering: several threads may have passed the check above.
   if (counters.queued_requests.fetch_add(1) >= options_.max_queued_requests) {
     counters.queued_requests.fetch_sub(1);
-    return ErrorInfo{Errc::queue_full, "too many requests wait; try again later", {}, retry_after()};
+    return ErrorInfo{
+        Errc::queue_full, "too many requests wait; try again later", {}, retry_after()};
   }
   counters.queued_tokens.fetch_add(num_tokens);
   return std::nullopt;
@@ -162,8 +162,8 @@ std::shared_ptr<Stream> Intake::submit(Request&& request, std::shared_ptr<Outbox
   port_->counters().refused.fetch_add(1);
   StreamSetup setup;
   setup.accepted.prompt_tokens = static_cast<std::uint32_t>(prepared.ids.size());
-  auto stream = std::make_shared<Stream>(std::move(setup), nullptr, std::move(outbox),
-                                         std::move(executor));
+  auto stream =
+      std::make_shared<Stream>(std::move(setup), nullptr, std::move(outbox), std::move(executor));
   stream->refuse(std::move(*refusal));
   return stream;
 }

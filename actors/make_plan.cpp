@@ -38,7 +38,8 @@ void Planner::plan_running(Tick& tick, bool decodes) {
     const auto found = sequences_.find(id);
     if (found == sequences_.end()) continue;
     PlannedSequence& sequence = found->second;
-    if (!sequence.running || sequence.in_flight || sequence.ending || sequence.view.parked) continue;
+    if (!sequence.running || sequence.in_flight || sequence.ending || sequence.view.parked)
+      continue;
     const SequenceView& view = sequence.view;
     const bool is_decode =
         view.num_tokens > view.prompt_tokens && view.num_tokens - view.num_computed == 1;
@@ -176,10 +177,9 @@ void Planner::admit(Tick& tick, SequenceId id) {
   sequence.running = true;
   sequence.slot = *free_slots_.begin();
   free_slots_.erase(free_slots_.begin());
-  const auto place = std::upper_bound(running_.begin(), running_.end(), sequence.view.arrival,
-                                      [&](std::uint64_t arrival, SequenceId other) {
-                                        return arrival < get(other).view.arrival;
-                                      });
+  const auto place = std::upper_bound(
+      running_.begin(), running_.end(), sequence.view.arrival,
+      [&](std::uint64_t arrival, SequenceId other) { return arrival < get(other).view.arrival; });
   running_.insert(place, id);
   tick.views_fresh = false;
   tick.plan.opened.push_back(PlanOpened{id, sequence.slot, sequence.view.preemptions > 0});

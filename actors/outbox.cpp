@@ -13,16 +13,18 @@ Outbox::Outbox(std::shared_ptr<runtime::Poster> poster) : poster_(std::move(post
   poster_->set_shutdown_listener(this);
 }
 
-Outbox::~Outbox() { poster_->set_shutdown_listener(nullptr); }
+Outbox::~Outbox() {
+  poster_->set_shutdown_listener(nullptr);
+}
 
 void Outbox::attach(const std::shared_ptr<Stream>& stream) {
   const std::lock_guard lock(mutex_);
-  streams_.emplace(stream.get(), stream);
+  streams_.emplace(stream->accepted().request_id, stream);
 }
 
-void Outbox::detach(const Stream* stream) noexcept {
+void Outbox::detach(std::uint64_t request_id) noexcept {
   const std::lock_guard lock(mutex_);
-  streams_.erase(stream);
+  streams_.erase(request_id);
 }
 
 void Outbox::stage(std::shared_ptr<Stream> stream, StreamEvent event) {
@@ -115,7 +117,7 @@ void Outbox::context_shutdown() noexcept {
     dead_ = true;
     dropped.swap(pending_);
     self.swap(self_);
-    for (const auto& [key, weak] : streams_) {
+    for (const auto& [id, weak] : streams_) {
       if (auto stream = weak.lock()) streams.push_back(std::move(stream));
     }
     streams_.clear();

@@ -1,8 +1,8 @@
 // Outbox: the one pending batch of events for an executor.
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "actors/stream_event.hpp"
@@ -27,7 +27,7 @@ class Outbox final : public std::enable_shared_from_this<Outbox>,
 
   /// Streams are known here from their start, so that the end of the context reaches them.
   void attach(const std::shared_ptr<Stream>& stream);
-  void detach(const Stream* stream) noexcept;
+  void detach(std::uint64_t request_id) noexcept;
 
   /// Adds an event to the tick's batch; nothing is posted yet.
   void stage(std::shared_ptr<Stream> stream, StreamEvent event);
@@ -62,7 +62,7 @@ class Outbox final : public std::enable_shared_from_this<Outbox>,
   bool posted_ = false;  ///< A drain is posted or runs.
   bool dead_ = false;
   std::shared_ptr<Outbox> self_;  ///< While posted: the Work lives in here.
-  std::unordered_map<const Stream*, std::weak_ptr<Stream>> streams_;
+  std::map<std::uint64_t, std::weak_ptr<Stream>> streams_;  ///< By request id: a fixed order.
 };
 
 }  // namespace tickertape::actors

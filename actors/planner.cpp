@@ -119,8 +119,7 @@ void Planner::leave_running(PlannedSequence& sequence) {
 
 void Planner::insert_waiting(const PlannedSequence& sequence, std::int64_t now_ns) {
   const auto place = std::upper_bound(
-      waiting_.begin(), waiting_.end(), sequence.view,
-      [&](const SequenceView& a, SequenceId b) {
+      waiting_.begin(), waiting_.end(), sequence.view, [&](const SequenceView& a, SequenceId b) {
         return options_.order->before(a, sequences_.at(b).view, now_ns);
       });
   waiting_.insert(place, sequence.view.id);

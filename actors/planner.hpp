@@ -33,8 +33,8 @@ struct PlannedSequence {
   SequenceView view;
   bool running = false;
   SlotId slot = 0;
-  bool in_flight = false;   ///< Has a row in the pass that runs now.
-  bool ending = false;      ///< Ended while in flight: its pages are fenced until the pass is done.
+  bool in_flight = false;  ///< Has a row in the pass that runs now.
+  bool ending = false;     ///< Ended while in flight: its pages are fenced until the pass is done.
   FinishReason end_reason = FinishReason::none;
   bool scores_prompt = false;
   std::uint32_t num_scored = 0;

@@ -56,6 +56,8 @@ std::shared_ptr<const AdmissionPolicy> prompt_only_admission() {
 std::shared_ptr<const PreemptionPolicy> youngest_first_preemption() {
   return std::make_shared<YoungestFirst>();
 }
-std::shared_ptr<const OrderPolicy> first_come_order() { return std::make_shared<FirstCome>(); }
+std::shared_ptr<const OrderPolicy> first_come_order() {
+  return std::make_shared<FirstCome>();
+}
 
 }  // namespace tickertape::actors

@@ -46,8 +46,12 @@ runtime::Task<> RequestActor::run() {
       continue;
     }
     switch (event.kind) {
-      case StreamEvent::Kind::started: started_ns_ = event.at_ns; break;
-      case StreamEvent::Kind::token: on_token(event); break;
+      case StreamEvent::Kind::started:
+        started_ns_ = event.at_ns;
+        break;
+      case StreamEvent::Kind::token:
+        on_token(event);
+        break;
       case StreamEvent::Kind::scores:
         for (PromptLogprob& score : event.details->scores) scores_.push_back(std::move(score));
         break;
@@ -58,8 +62,11 @@ runtime::Task<> RequestActor::run() {
       case StreamEvent::Kind::resumed:
         output_.notice = Notice{Notice::Kind::resumed, event.how};
         break;
-      case StreamEvent::Kind::end: on_end(event.reason, event.details.get(), event.at_ns); break;
-      case StreamEvent::Kind::poke: break;
+      case StreamEvent::Kind::end:
+        on_end(event.reason, event.details.get(), event.at_ns);
+        break;
+      case StreamEvent::Kind::poke:
+        break;
     }
   }
 }

@@ -14,7 +14,9 @@ ErrorInfo invalid(std::string_view param, std::string_view rule) {
 }
 
 /// False for NaN too.
-bool within(double value, double low, double high) { return value >= low && value <= high; }
+bool within(double value, double low, double high) {
+  return value >= low && value <= high;
+}
 
 std::optional<ErrorInfo> check_sampling(const SamplingParams& sampling) {
   if (!within(sampling.temperature, 0, 2)) return invalid("temperature", "must be from 0 to 2");
@@ -36,7 +38,8 @@ std::optional<ErrorInfo> check_fields(const Request& request) {
   if (sources > 1) return invalid("prompt", "must be given in one way: text, ids or messages");
   if (auto error = check_sampling(request.sampling)) return error;
   if (request.n != 1) {
-    return ErrorInfo{Errc::not_supported, "n must be 1: more choices are not supported yet", "n", 0};
+    return ErrorInfo{Errc::not_supported, "n must be 1: more choices are not supported yet", "n",
+                     0};
   }
   if (request.prompt_logprobs < -1 || request.prompt_logprobs > 20) {
     return invalid("prompt_logprobs", "must be from 0 to 20, or -1 for none");

@@ -147,9 +147,9 @@ Demand StepperActor::commit(const Plan& plan, const BatchResult& result) {
                     ErrorInfo{Errc::backend_failed, result.fault, {}, 0});
       done.ended = true;
     } else if (result.rows[i].bad_numbers) {
-      delivery_.end(sequence, FinishReason::error,
-                    ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite",
-                              {}, 0});
+      delivery_.end(
+          sequence, FinishReason::error,
+          ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite", {}, 0});
       done.ended = true;
     } else {
       done = commit_row(planned, result, result.rows[i]);

@@ -18,7 +18,7 @@ Stream::Stream(StreamSetup setup, std::shared_ptr<LanePort> port, std::shared_pt
       granted_(setup.window) {}
 
 Stream::~Stream() {
-  if (outbox_) outbox_->detach(this);
+  if (port_ && outbox_) outbox_->detach(accepted_.request_id);
 }
 
 std::uint64_t Stream::reserve_read() {

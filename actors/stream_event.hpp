@@ -12,11 +12,11 @@ namespace tickertape::actors {
 
 /// What only few events carry.
 struct EventDetails {
-  std::vector<PromptLogprob> scores;   ///< `scores`
-  std::optional<float> logprob;        ///< `token`
-  std::vector<TokenLogprob> top;       ///< `token`
-  ErrorInfo error;                     ///< `end`
-  std::uint32_t ticks = 0;             ///< `end`
+  std::vector<PromptLogprob> scores;  ///< `scores`
+  std::optional<float> logprob;       ///< `token`
+  std::vector<TokenLogprob> top;      ///< `token`
+  ErrorInfo error;                    ///< `end`
+  std::uint32_t ticks = 0;            ///< `end`
 };
 
 /// Moved from the lane to the stream's executor in one batch per executor and tick.

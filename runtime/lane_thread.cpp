@@ -48,10 +48,18 @@ class LaneThread::Impl {
 };
 
 LaneThread::LaneThread(int nice) : impl_(std::make_unique<Impl>(nice)) {}
-LaneThread::~LaneThread() { TICKERTAPE_ASSERT(impl_->joined()); }
+LaneThread::~LaneThread() {
+  TICKERTAPE_ASSERT(impl_->joined());
+}
 
-Scheduler& LaneThread::scheduler() noexcept { return impl_->scheduler(); }
-void LaneThread::start(Task<> main) { impl_->start(std::move(main)); }
-void LaneThread::join() { impl_->join(); }
+Scheduler& LaneThread::scheduler() noexcept {
+  return impl_->scheduler();
+}
+void LaneThread::start(Task<> main) {
+  impl_->start(std::move(main));
+}
+void LaneThread::join() {
+  impl_->join();
+}
 
 }  // namespace tickertape::runtime

@@ -12,6 +12,6 @@ namespace tickertape::detail {
 }
 }  // namespace tickertape::detail
 
-#define TICKERTAPE_ASSERT(condition)                                             \
-  ((condition) ? static_cast<void>(0)                                            \
+#define TICKERTAPE_ASSERT(condition)  \
+  ((condition) ? static_cast<void>(0) \
                : ::tickertape::detail::assertion_failed(#condition, __FILE__, __LINE__))

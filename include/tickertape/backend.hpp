@@ -37,9 +37,9 @@ struct LayerGroup {
 };
 
 struct BackendInfo {
-  std::string name;          ///< "cpu", "cuda", "scripted", ...
-  std::string device;        ///< For people: "AMD EPYC, avx2, 2 threads".
-  bool asynchronous = false; ///< forward() returns before the pass is done.
+  std::string name;                  ///< "cpu", "cuda", "scripted", ...
+  std::string device;                ///< For people: "AMD EPYC, avx2, 2 threads".
+  bool asynchronous = false;         ///< forward() returns before the pass is done.
   std::uint32_t page_size = 16;      ///< Tokens per page; a power of two.
   std::uint32_t num_pages = 0;       ///< Pages per layer group on the device.
   std::uint32_t num_host_pages = 0;  ///< Pages of the swap pool; 0 = no swap.

@@ -69,7 +69,7 @@ struct Batch {
   std::vector<PageTables> page_tables;  ///< One per layer group of BackendInfo.
   std::vector<OpenedSlot> opened;
   std::vector<TokenId> opened_ids;
-  std::vector<SlotId> closed;                ///< Slots that end before this pass.
+  std::vector<SlotId> closed;                     ///< Slots that end before this pass.
   std::vector<std::vector<std::uint64_t>> masks;  ///< Bit per vocabulary entry; 1 = allowed.
 
   [[nodiscard]] std::uint32_t num_tokens() const noexcept {

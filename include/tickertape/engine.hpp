@@ -81,8 +81,8 @@ class Engine {
  private:
   template <class Handler>
   static void start_submit(detail::EngineCore& core, Request&& request, Handler&& handler);
-  static TokenStream submit_to(detail::EngineCore& core, const boost::asio::any_io_executor& executor,
-                               Request&& request);
+  static TokenStream submit_to(detail::EngineCore& core,
+                               const boost::asio::any_io_executor& executor, Request&& request);
   static boost::asio::any_io_executor default_executor(const detail::EngineCore& core);
 
   std::unique_ptr<detail::EngineCore> core_;

@@ -13,18 +13,18 @@ using boost::system::error_code;
 /// One code per reason. `ok` is never thrown.
 enum class Errc : std::uint8_t {
   ok = 0,
-  invalid_request,     ///< A field is missing or out of range (400).
-  prompt_empty,        ///< Nothing to run (400).
-  prompt_too_long,     ///< Prompt + 1 exceeds min(max_model_len, pool) (400).
-  not_supported,       ///< A known field that this version does not serve (400).
-  queue_full,          ///< max_queued_requests or max_queued_tokens reached (429).
-  shutting_down,       ///< The engine drains or has ended (503).
-  deadline_exceeded,   ///< The request's deadline passed (504).
-  no_executor,         ///< async_submit's handler has no executor and the engine none (500).
-  read_pending,        ///< A second read while one is pending (a bug of the caller).
-  backend_failed,      ///< The device or the backend failed (500).
-  invalid_model,       ///< A model file that cannot be used.
-  internal             ///< A fault of ours (500).
+  invalid_request,    ///< A field is missing or out of range (400).
+  prompt_empty,       ///< Nothing to run (400).
+  prompt_too_long,    ///< Prompt + 1 exceeds min(max_model_len, pool) (400).
+  not_supported,      ///< A known field that this version does not serve (400).
+  queue_full,         ///< max_queued_requests or max_queued_tokens reached (429).
+  shutting_down,      ///< The engine drains or has ended (503).
+  deadline_exceeded,  ///< The request's deadline passed (504).
+  no_executor,        ///< async_submit's handler has no executor and the engine none (500).
+  read_pending,       ///< A second read while one is pending (a bug of the caller).
+  backend_failed,     ///< The device or the backend failed (500).
+  invalid_model,      ///< A model file that cannot be used.
+  internal            ///< A fault of ours (500).
 };
 
 [[nodiscard]] const boost::system::error_category& error_category() noexcept;
@@ -37,9 +37,9 @@ enum class Errc : std::uint8_t {
 /// A refusal or failure with everything a client is told.
 struct ErrorInfo {
   Errc code = Errc::ok;
-  std::string message;      ///< One sentence, without the request's content.
-  std::string param;        ///< The field at fault, as the client spells it; empty if none.
-  double retry_after = 0;   ///< Seconds; 0 = not said.
+  std::string message;     ///< One sentence, without the request's content.
+  std::string param;       ///< The field at fault, as the client spells it; empty if none.
+  double retry_after = 0;  ///< Seconds; 0 = not said.
 
   [[nodiscard]] explicit operator bool() const noexcept { return code != Errc::ok; }
   [[nodiscard]] int status() const noexcept { return http_status(code); }

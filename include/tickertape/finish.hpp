@@ -15,9 +15,9 @@ namespace tickertape {
 /// One generated token. The end token is one too: it is counted, and its text is empty.
 struct Token {
   TokenId id = 0;
-  std::string text;          ///< Whole characters only; may be empty, the text then follows later.
-  std::uint32_t index = 0;   ///< Which choice.
-  std::uint64_t seq = 0;     ///< 0, 1, 2, ... per choice.
+  std::string text;         ///< Whole characters only; may be empty, the text then follows later.
+  std::uint32_t index = 0;  ///< Which choice.
+  std::uint64_t seq = 0;    ///< 0, 1, 2, ... per choice.
   std::optional<float> logprob;  ///< When SamplingParams::logprobs >= 0.
   std::vector<TokenLogprob> top_logprobs;
 };
@@ -73,7 +73,7 @@ struct Finish {
 
 /// What the engine made of a request when it was submitted.
 struct Accepted {
-  std::uint64_t request_id = 0;      ///< The engine's own, unique within it.
+  std::uint64_t request_id = 0;  ///< The engine's own, unique within it.
   std::uint32_t prompt_tokens = 0;
   std::uint32_t max_tokens = 0;      ///< After clipping to the context.
   std::uint64_t seed = 0;            ///< In force.

@@ -29,9 +29,10 @@ struct BackendOptions {
 /// Settings of an Engine.
 struct EngineOptions {
   // What changes results or limits.
-  std::uint32_t max_num_seqs = 64;                    ///< Sequences that run at the same time.
-  std::optional<std::uint32_t> max_num_batched_tokens;  ///< Default max(512, max_num_seqs + page_size).
-  std::optional<std::uint32_t> max_model_len;         ///< Default min(the model's, the pool).
+  std::uint32_t max_num_seqs = 64;  ///< Sequences that run at the same time.
+  std::optional<std::uint32_t>
+      max_num_batched_tokens;                  ///< Default max(512, max_num_seqs + page_size).
+  std::optional<std::uint32_t> max_model_len;  ///< Default min(the model's, the pool).
   std::uint32_t page_size = 16;
   std::optional<std::uint32_t> num_kv_pages;
   std::uint64_t kv_cache_memory = 1ULL << 30;
@@ -39,18 +40,19 @@ struct EngineOptions {
   std::uint32_t prefill_chunk = 0;  ///< Most prompt tokens of one request per tick; 0 = what fits.
   std::uint32_t max_queued_requests = 1024;      ///< Waiting requests beyond which 429 is said.
   std::uint64_t max_queued_tokens = 1ULL << 20;  ///< Prompt tokens that may wait.
-  double request_timeout_s = 600;  ///< Longest life of a request; 0 = none.
-  double stall_timeout_s = 60;     ///< A reader without credit for so long is ended.
-  double park_grace_s = 1;         ///< A parked sequence keeps its pages so long before others need them.
+  double request_timeout_s = 600;                ///< Longest life of a request; 0 = none.
+  double stall_timeout_s = 60;                   ///< A reader without credit for so long is ended.
+  double park_grace_s = 1;  ///< A parked sequence keeps its pages so long before others need them.
 
   // What changes speed only.
   unsigned threads = 0;  ///< Compute threads, the lane included; 0 = the cores we may use.
-  int compute_nice = 10; ///< Niceness of the lane and the compute threads, so that readers stay prompt.
+  int compute_nice =
+      10;  ///< Niceness of the lane and the compute threads, so that readers stay prompt.
   std::string cpu_isa = "auto";
 
   // Plumbing.
-  boost::asio::any_io_executor executor;  ///< For handlers that have none of their own.
-  std::shared_ptr<const AdmissionPolicy> admission;    ///< Default: prompt_only.
+  boost::asio::any_io_executor executor;             ///< For handlers that have none of their own.
+  std::shared_ptr<const AdmissionPolicy> admission;  ///< Default: prompt_only.
   std::shared_ptr<const PreemptionPolicy> preemption;  ///< Default: parked first, then youngest.
   std::shared_ptr<const OrderPolicy> order;            ///< Default: first come, first served.
 };

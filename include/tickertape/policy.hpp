@@ -12,17 +12,17 @@ namespace tickertape {
 /// What policies see of a sequence. Plain numbers, so that a decision can be recorded and replayed.
 struct SequenceView {
   SequenceId id = 0;
-  std::uint64_t arrival = 0;        ///< 0, 1, 2, ... in order of submission; kept when preempted.
-  std::int32_t priority = 0;        ///< Smaller is first.
-  std::uint64_t client = 0;         ///< Who asks; 0 = not said.
+  std::uint64_t arrival = 0;  ///< 0, 1, 2, ... in order of submission; kept when preempted.
+  std::int32_t priority = 0;  ///< Smaller is first.
+  std::uint64_t client = 0;   ///< Who asks; 0 = not said.
   std::uint32_t prompt_tokens = 0;
-  std::uint32_t num_tokens = 0;     ///< Known tokens: prompt and generated.
-  std::uint32_t num_computed = 0;   ///< Those whose K and V are in pages.
-  std::uint32_t max_tokens = 0;     ///< Most tokens that it may come to have in all.
-  std::uint32_t pages = 0;          ///< Pages that it holds.
-  bool parked = false;              ///< Out of credit.
+  std::uint32_t num_tokens = 0;    ///< Known tokens: prompt and generated.
+  std::uint32_t num_computed = 0;  ///< Those whose K and V are in pages.
+  std::uint32_t max_tokens = 0;    ///< Most tokens that it may come to have in all.
+  std::uint32_t pages = 0;         ///< Pages that it holds.
+  bool parked = false;             ///< Out of credit.
   std::int64_t parked_since_ns = 0;
-  std::int64_t deadline_ns = 0;     ///< INT64_MAX = none.
+  std::int64_t deadline_ns = 0;  ///< INT64_MAX = none.
   std::uint32_t preemptions = 0;
 };
 

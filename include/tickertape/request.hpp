@@ -34,10 +34,10 @@ struct Request {
   /// likely tokens at its place (Finish::prompt_logprobs).
   std::int32_t prompt_logprobs = -1;
 
-  std::int32_t priority = 0;             ///< Smaller is first, where the order policy looks at it.
-  std::optional<double> deadline_ms;     ///< From submission; then the request ends as `deadline`.
-  std::string client;                    ///< Who asks, for fair orders.
-  std::string label;                     ///< The caller's own name for it: echoed, never a key.
+  std::int32_t priority = 0;          ///< Smaller is first, where the order policy looks at it.
+  std::optional<double> deadline_ms;  ///< From submission; then the request ends as `deadline`.
+  std::string client;                 ///< Who asks, for fair orders.
+  std::string label;                  ///< The caller's own name for it: echoed, never a key.
 
   /// Undelivered tokens that the reader allows (1 to 65,536). At zero credit the sequence is
   /// parked; its neighbours never notice.

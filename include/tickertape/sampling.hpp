@@ -9,10 +9,10 @@ namespace tickertape {
 /// vLLM applies them). Random numbers are counter-based (Philox, Salmon et al. 2011), keyed by
 /// (seed, choice, position), so a token never depends on the batch that it was computed in.
 struct SamplingParams {
-  double temperature = 1.0;           ///< 0 to 2; 0 takes the most likely token (lowest id of ties).
-  double top_p = 1.0;                 ///< 0 to 1: least set of tokens with this mass; 1 = off.
-  std::int32_t top_k = 0;             ///< This many most likely tokens; 0 or -1 = off.
-  double min_p = 0.0;                 ///< 0 to 1: at least this fraction of the largest probability.
+  double temperature = 1.0;  ///< 0 to 2; 0 takes the most likely token (lowest id of ties).
+  double top_p = 1.0;        ///< 0 to 1: least set of tokens with this mass; 1 = off.
+  std::int32_t top_k = 0;    ///< This many most likely tokens; 0 or -1 = off.
+  double min_p = 0.0;        ///< 0 to 1: at least this fraction of the largest probability.
   std::optional<std::uint64_t> seed;  ///< Random, and reported, when absent.
   bool ignore_eos = false;            ///< Goes on after end tokens.
 

@@ -13,15 +13,15 @@
 namespace tickertape {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  ///< An address, or a name of this machine.
-  std::uint16_t port = 8000;       ///< 0 picks one.
-  bool allow_anonymous = false;    ///< Needed to listen beyond loopback.
-  std::string served_model_name;   ///< Default: the model's name.
+  std::string host = "127.0.0.1";          ///< An address, or a name of this machine.
+  std::uint16_t port = 8000;               ///< 0 picks one.
+  bool allow_anonymous = false;            ///< Needed to listen beyond loopback.
+  std::string served_model_name;           ///< Default: the model's name.
   std::vector<std::string> allow_origins;  ///< Beyond the server's own.
   std::size_t max_connections = 4096;
-  std::size_t max_streams = 256;             ///< Living generations per connection.
-  std::size_t max_body = 4U << 20;           ///< Bytes of a body or of a WebSocket message.
-  std::size_t max_write_buffer = 1U << 20;   ///< Bytes that wait to be written per connection.
+  std::size_t max_streams = 256;            ///< Living generations per connection.
+  std::size_t max_body = 4U << 20;          ///< Bytes of a body or of a WebSocket message.
+  std::size_t max_write_buffer = 1U << 20;  ///< Bytes that wait to be written per connection.
   double idle_timeout_s = 60;
   double handshake_timeout_s = 30;
   double drain_timeout_s = 30;

@@ -18,11 +18,11 @@ struct EngineStats {
   std::uint64_t pages_free = 0;
   std::uint64_t pages_cached = 0;
   std::uint64_t pages_held = 0;
-  std::uint64_t held_places = 0;     ///< Token places in held pages.
-  std::uint64_t held_tokens = 0;     ///< Those of them that hold a token.
-  std::uint64_t queued_tokens = 0;   ///< Prompt tokens that wait.
-  std::uint32_t max_model_len = 0;   ///< In force.
-  bool lane_alive = true;            ///< Idle, or a sign of life within 5 s.
+  std::uint64_t held_places = 0;    ///< Token places in held pages.
+  std::uint64_t held_tokens = 0;    ///< Those of them that hold a token.
+  std::uint64_t queued_tokens = 0;  ///< Prompt tokens that wait.
+  std::uint32_t max_model_len = 0;  ///< In force.
+  bool lane_alive = true;           ///< Idle, or a sign of life within 5 s.
   bool draining = false;
 
   // Counters.

@@ -50,8 +50,8 @@ class TokenStream {
         token);
   }
 
-  /// All tokens that are ready, at least one. Completes with `void(error_code, std::vector<Token>)`;
-  /// an empty vector without error is the end of the stream.
+  /// All tokens that are ready, at least one. Completes with `void(error_code,
+  /// std::vector<Token>)`; an empty vector without error is the end of the stream.
   template <class CompletionToken>
   auto async_next_batch(CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::vector<Token>)>(

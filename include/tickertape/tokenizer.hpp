@@ -31,8 +31,8 @@ class Tokenizer {
   [[nodiscard]] virtual std::vector<TokenId> encode(std::string_view text,
                                                     bool parse_special) const = 0;
 
-  /// The ids of the spans' joined text; control tokens are recognised only outside of message spans.
-  /// A word may run across a border, as it does in the text that the model was trained on.
+  /// The ids of the spans' joined text; control tokens are recognised only outside of message
+  /// spans. A word may run across a border, as it does in the text that the model was trained on.
   [[nodiscard]] virtual std::vector<TokenId> encode_spans(
       std::span<const PromptSpan> spans) const = 0;
 

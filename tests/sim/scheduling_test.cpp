@@ -12,7 +12,9 @@ using tickertape::sim::World;
 using tickertape::sim::WorldOptions;
 using tickertape::sim::WorldResult;
 
-WorldResult run_world(std::uint64_t seed) { return World(WorldOptions::draw(seed)).run(); }
+WorldResult run_world(std::uint64_t seed) {
+  return World(WorldOptions::draw(seed)).run();
+}
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -21,7 +23,8 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 
 BOOST_AUTO_TEST_CASE(every_promise_holds_over_many_seeds) {
   const std::uint64_t first = setting("TICKERTAPE_SEED", 1);
-  const std::uint64_t count = std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 4000);
+  const std::uint64_t count =
+      std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 4000);
   WorldResult sum;
   std::uint64_t num_broken = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -66,7 +69,7 @@ BOOST_AUTO_TEST_CASE(all_compilers_agree_on_the_digest) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     digest = digest * 1099511628211ULL ^ run_world(seed).digest;
   }
-  BOOST_TEST(digest == 3478278866236371135U);
+  BOOST_TEST(digest == 16195322306618537840U);
 }
 
 }  // namespace

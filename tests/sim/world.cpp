@@ -64,8 +64,7 @@ WorldOptions WorldOptions::draw(std::uint64_t seed) {
   options.num_pages = 64 / options.page_size + static_cast<std::uint32_t>(dice.random(24));
   const std::uint32_t least = options.max_num_seqs + options.page_size;
   options.max_num_batched_tokens = least + static_cast<std::uint32_t>(dice.random(64));
-  options.prefill_chunk =
-      dice.random(2) == 0 ? 0 : 1 + static_cast<std::uint32_t>(dice.random(16));
+  options.prefill_chunk = dice.random(2) == 0 ? 0 : 1 + static_cast<std::uint32_t>(dice.random(16));
   options.num_requests = 2 + static_cast<std::uint32_t>(dice.random(20));
   options.num_executors = 1 + static_cast<std::uint32_t>(dice.random(3));
   options.max_prompt = 1 + static_cast<std::uint32_t>(dice.random(50));
@@ -114,8 +113,9 @@ World::World(WorldOptions options)
   actors::IntakeOptions intake;
   intake.max_model_len = options_.num_pages * options_.page_size;
   intake.vocab_size = options_.fake.vocab_size;
-  intake_.emplace(model_, intake, port_, [this] { return scheduler_.now(); },
-                  [this] { return scheduler_.random(1000); });
+  intake_.emplace(
+      model_, intake, port_, [this] { return scheduler_.now(); },
+      [this] { return scheduler_.random(1000); });
   for (std::uint32_t i = 0; i < options_.num_executors; ++i) {
     posters_.push_back(std::make_shared<runtime::SimPoster>(scheduler_));
     outboxes_.push_back(std::make_shared<actors::Outbox>(posters_.back()));
@@ -230,7 +230,8 @@ runtime::Task<> World::read_all(Reader& reader) {
     if (!more) co_return;
     if (reader.habit == Habit::slow || reader.habit == Habit::credit) {
       const auto pause = static_cast<std::int64_t>(scheduler_.random(200)) * kMillisecond;
-      static_cast<void>(co_await runtime::sleep_until(scheduler_, scheduler_.now() + pause, nullptr));
+      static_cast<void>(
+          co_await runtime::sleep_until(scheduler_, scheduler_.now() + pause, nullptr));
     }
     if (reader.habit == Habit::credit) {
       reader.stream->add_credit(static_cast<std::uint32_t>(1 + scheduler_.random(3)));

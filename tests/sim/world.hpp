@@ -32,7 +32,7 @@ struct WorldOptions {
   std::uint32_t num_executors = 2;
   std::uint32_t max_prompt = 40;
   std::uint32_t max_new = 40;
-  bool misbehave = true;   ///< Readers cancel, stall, drop, miss deadlines.
+  bool misbehave = true;  ///< Readers cancel, stall, drop, miss deadlines.
   bool kill_executor = false;
   bool stop_early = false;
   unsigned delay_per_1024 = 0;
@@ -60,7 +60,17 @@ class World {
   WorldResult run();
 
  private:
-  enum class Habit : std::uint8_t { plain, batch, slow, stall, cancel, drop, deadline, credit, score };
+  enum class Habit : std::uint8_t {
+    plain,
+    batch,
+    slow,
+    stall,
+    cancel,
+    drop,
+    deadline,
+    credit,
+    score
+  };
   struct Reader;
   struct Read;
 

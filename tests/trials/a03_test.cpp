@@ -44,8 +44,14 @@ void trial(std::size_t at_once) {
   BOOST_TEST(ask_alone(*fake.engine, varied_request(4, 3)).ids.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a03_one_alone) { trial(1); }
-BOOST_AUTO_TEST_CASE(a03_two_at_once) { trial(2); }
-BOOST_AUTO_TEST_CASE(a03_eight_at_once) { trial(8); }
+BOOST_AUTO_TEST_CASE(a03_one_alone) {
+  trial(1);
+}
+BOOST_AUTO_TEST_CASE(a03_two_at_once) {
+  trial(2);
+}
+BOOST_AUTO_TEST_CASE(a03_eight_at_once) {
+  trial(8);
+}
 
 }  // namespace

@@ -20,7 +20,7 @@ std::shared_ptr<const Model> real_model() {
 }
 
 Request real_request(std::uint32_t which) {
-  static const char* const kWords[] = {"river", "stone",  "window", "garden", "engine",
+  static const char* const kWords[] = {"river",  "stone",  "window", "garden", "engine",
                                        "letter", "market", "silver", "candle", "forest"};
   Request request;
   request.prompt = "Write about the ";
@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(c02_the_same_tokens_in_any_company) {
     std::uint32_t pages;  ///< 0: roomy
   };
   const Company companies[] = {
-      {"chunk 16, one thread", 16, 1, 0},       {"chunk 64, two threads", 64, 2, 0},
-      {"chunk 512, two threads", 512, 2, 0},    {"tiny pool, chunk 64", 64, 2, 24},
+      {"chunk 16, one thread", 16, 1, 0},    {"chunk 64, two threads", 64, 2, 0},
+      {"chunk 512, two threads", 512, 2, 0}, {"tiny pool, chunk 64", 64, 2, 24},
       {"tiny pool, one thread", 0, 1, 24},
   };
   for (const Company& company : companies) {

@@ -39,8 +39,7 @@ struct BatchRead {
 /// Holds the handler and, as work, its executor: a pending read keeps run() from returning.
 template <class Shape, class Handler>
 class ReadOp final : public PendingRead {
-  using Executor =
-      boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+  using Executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
   using Work = std::decay_t<decltype(boost::asio::prefer(
       std::declval<Executor>(), boost::asio::execution::outstanding_work.tracked))>;
 
@@ -77,14 +76,14 @@ void start_read(const std::shared_ptr<StreamCore>& core, std::size_t limit, Hand
     return;
   }
   const boost::asio::any_io_executor own = core->executor();
-  if constexpr (std::is_same_v<boost::asio::associated_executor_t<Decayed, boost::asio::any_io_executor>,
-                               boost::asio::any_io_executor>) {
+  if constexpr (std::is_same_v<
+                    boost::asio::associated_executor_t<Decayed, boost::asio::any_io_executor>,
+                    boost::asio::any_io_executor>) {
     // The context is gone: the handler is destroyed without being called, as Asio does.
     if (!boost::asio::get_associated_executor(handler, own)) return;
   }
   auto slot = boost::asio::get_associated_cancellation_slot(handler);
-  auto op = std::make_unique<ReadOp<Shape, Decayed>>(Decayed(std::forward<Handler>(handler)),
-                                                     own);
+  auto op = std::make_unique<ReadOp<Shape, Decayed>>(Decayed(std::forward<Handler>(handler)), own);
   const std::uint64_t number = core->reserve_read();
   if (slot.is_connected()) {
     slot.assign([weak = std::weak_ptr<StreamCore>(core), number](boost::asio::cancellation_type) {

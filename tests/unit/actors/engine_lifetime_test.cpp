@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(strands_of_a_pool_that_stops_in_the_middle) {
     std::deque<Answer> answers(6);
     asio::thread_pool pool(2);
     for (std::uint32_t i = 0; i < answers.size(); ++i) {
-      asio::co_spawn(asio::make_strand(pool),
-                     ask(*fake.engine, varied_request(i, 200), answers[i]), rethrow);
+      asio::co_spawn(asio::make_strand(pool), ask(*fake.engine, varied_request(i, 200), answers[i]),
+                     rethrow);
     }
     if (round % 2 == 0) pool.stop();
     if (round % 3 == 0) pool.join();
@@ -139,7 +139,8 @@ BOOST_AUTO_TEST_CASE(an_engine_that_was_never_asked) {
   FakeEngine stopped;
   stopped.engine->stop();
   asio::io_context io;
-  const Errc code = stopped.engine->submit(io.get_executor(), varied_request(1)).finish().error.code;
+  const Errc code =
+      stopped.engine->submit(io.get_executor(), varied_request(1)).finish().error.code;
   BOOST_TEST((code == Errc::shutting_down));
 }
 

@@ -203,7 +203,8 @@ BOOST_AUTO_TEST_CASE(a_handler_that_throws_leaves_through_run_and_costs_nobody_e
   }
   BOOST_TEST(thrown == 1);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    BOOST_TEST(answers[i].ids == fake.expected(varied_request(i)), boost::test_tools::per_element());
+    BOOST_TEST(answers[i].ids == fake.expected(varied_request(i)),
+               boost::test_tools::per_element());
   }
 }
 
@@ -223,7 +224,8 @@ BOOST_AUTO_TEST_CASE(executors_with_several_threads_and_strands_of_them) {
     pool.join();
   }
   for (std::uint32_t i = 0; i < 24; ++i) {
-    BOOST_TEST(answers[i].ids == fake.expected(varied_request(i)), boost::test_tools::per_element());
+    BOOST_TEST(answers[i].ids == fake.expected(varied_request(i)),
+               boost::test_tools::per_element());
   }
 }
 

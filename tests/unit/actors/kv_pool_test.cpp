@@ -68,8 +68,8 @@ void random_step(KvPool& pool, NaivePool& naive, std::mt19937& dice) {
     case 2: {
       const SequenceId child = 8 + dice() % 4;
       if (have == 0 || naive.tables.contains(child)) break;
-      const std::uint32_t shared = 1 + static_cast<std::uint32_t>(
-                                           dice() % (have * pool.options().page_size));
+      const std::uint32_t shared =
+          1 + static_cast<std::uint32_t>(dice() % (have * pool.options().page_size));
       pool.fork(owner, child, shared);
       BOOST_TEST(pool.pages(child).size() == naive.wanted(shared));
       take_over(naive, pool, child);

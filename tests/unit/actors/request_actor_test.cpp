@@ -12,7 +12,9 @@ namespace {
 using namespace tickertape;
 using namespace tickertape::actors;
 
-std::shared_ptr<const Tokenizer> bytes() { return make_paged_fake_model()->tokenizer(); }
+std::shared_ptr<const Tokenizer> bytes() {
+  return make_paged_fake_model()->tokenizer();
+}
 
 /// The fake's tokenizer writes byte b as id b + 1.
 RequestOutput send_byte(RequestActor& actor, unsigned char byte, bool cancelled = false) {
