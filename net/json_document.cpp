@@ -56,7 +56,9 @@ std::string reason(simdjson::error_code error) {
 
 JsonParser::JsonParser(std::size_t max_bytes) : parser_(max_bytes) {
   // The first allocation fixes the depth; later ones keep it. A failure shows again in parse().
-  static_cast<void>(parser_.allocate(std::min<std::size_t>(max_bytes, 1U << 16), kMaxDepth));
+  const simdjson::error_code ignored =
+      parser_.allocate(std::min<std::size_t>(max_bytes, 1U << 16), kMaxDepth);
+  static_cast<void>(ignored);
 }
 
 std::optional<element> JsonParser::parse(std::string_view text, std::string& why) {

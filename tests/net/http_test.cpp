@@ -15,8 +15,8 @@ const std::string kHost = "Host: localhost\r\n";
 /// A server whose deadlines are short enough to wait for.
 ServerOptions impatient() {
   ServerOptions options;
-  options.handshake_timeout_s = 0.2;
-  options.idle_timeout_s = 0.2;
+  options.handshake_timeout_s = 1.5;
+  options.idle_timeout_s = 0.5;
   return options;
 }
 

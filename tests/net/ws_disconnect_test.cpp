@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_close_frame_behind_a_full_socket_is_seen) {
 
 BOOST_AUTO_TEST_CASE(a_peer_that_answers_no_ping_is_dropped) {
   ServerOptions options;
-  options.idle_timeout_s = 0.2;
+  options.idle_timeout_s = 1;
   TestServer server(make_paged_fake_model(), large_pool(), options);
   WsClient client(server.port());
   start_parked(server, client, 3);
@@ -101,11 +101,11 @@ BOOST_AUTO_TEST_CASE(a_peer_that_answers_no_ping_is_dropped) {
 
 BOOST_AUTO_TEST_CASE(a_silent_peer_that_answers_pings_stays) {
   ServerOptions options;
-  options.idle_timeout_s = 0.2;
+  options.idle_timeout_s = 2;
   TestServer server(make_paged_fake_model(), large_pool(), options);
   WsClient client(server.port());
   start_parked(server, client, 1);
-  for (int pings = 0; pings < 10;) {
+  for (int pings = 0; pings < 3;) {
     const WsFrame frame = client.next_frame();
     BOOST_REQUIRE(frame.opcode != 0U);
     if (frame.opcode != 9) continue;
