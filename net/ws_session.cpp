@@ -8,6 +8,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,22 @@ using tcp = asio::ip::tcp;
 
 /// How long a close may take, waiting frames and the peer's answer included.
 constexpr std::chrono::seconds kCloseTimeout{5};
+
+/// A socket that tells when Beast gives the connection up. After a bad frame the read reports it
+/// only once the peer has hung up as well, which may take for ever.
+class WsSocket final : public tcp::socket {
+ public:
+  explicit WsSocket(tcp::socket&& socket) : tcp::socket(std::move(socket)) {}
+  std::function<void()> on_teardown;
+};
+
+/// Found by Beast through the type of the socket.
+template <class Handler>
+void async_teardown(beast::role_type role, WsSocket& socket, Handler&& handler) {
+  if (socket.on_teardown) socket.on_teardown();
+  websocket::async_teardown(role, static_cast<tcp::socket&>(socket),
+                            std::forward<Handler>(handler));
+}
 
 http::request<http::empty_body> handshake_request(const UpgradeRequest& request) {
   http::request<http::empty_body> out(http::verb::get, request.http.target, 11);
@@ -68,7 +85,7 @@ class WsSession final : public Connection, private Transport {
  private:
   void configure(bool has_protocol);
   void opened(error_code error);
-  void peer_closes();
+  void ending();
   void read();
   void received(error_code error);
   void write();
@@ -99,7 +116,7 @@ class WsSession final : public Connection, private Transport {
   }
 
   std::shared_ptr<Multiplexer> mux_;
-  websocket::stream<tcp::socket> ws_;
+  websocket::stream<WsSocket> ws_;
   asio::steady_timer close_timer_;
   beast::flat_buffer message_;
   OutgoingFrame writing_frame_;
@@ -107,6 +124,7 @@ class WsSession final : public Connection, private Transport {
   bool open_ = false;
   bool writing_ = false;
   bool closing_ = false;        ///< Ends once what is to be written is written.
+  bool read_on_ = true;         ///< What the client sends still matters.
   bool close_started_ = false;  ///< The close frame is on its way.
   bool failed_ = false;
 };
@@ -127,16 +145,17 @@ void WsSession::configure(bool has_protocol) {
   ws_.read_message_max(state_->options.max_body);
   ws_.auto_fragment(false);
   ws_.text(true);
-  ws_.control_callback([weak = weak_from_this()](websocket::frame_type kind, beast::string_view) {
-    const auto connection = weak.lock();
-    if (connection && kind == websocket::frame_type::close) {
-      static_cast<WsSession&>(*connection).peer_closes();
-    }
+  const auto ends = [weak = weak_from_this()] {
+    if (const auto connection = weak.lock()) static_cast<WsSession&>(*connection).ending();
+  };
+  ws_.next_layer().on_teardown = ends;
+  ws_.control_callback([ends](websocket::frame_type kind, beast::string_view) {
+    if (kind == websocket::frame_type::close) ends();
   });
 }
 
-/// The close frame ends the generations when it arrives, not when the answer to it was sent.
-void WsSession::peer_closes() {
+/// The generations end when a close or a bad frame arrives, not when it was answered.
+void WsSession::ending() {
   mux_->abandon();
   if (!closing_) limit_close();
 }
@@ -160,7 +179,7 @@ void WsSession::read() {
 
 void WsSession::received(error_code error) {
   if (error) return fail();
-  // Until the close frame is on its way the read stays armed: it tells that the client is gone.
+  // While generations run to their ends the read stays armed: it tells that the client is gone.
   if (!closing_) {
     if (!ws_.got_text()) {
       mux_->abandon();
@@ -175,7 +194,7 @@ void WsSession::received(error_code error) {
   } else {
     message_.clear();
   }
-  if (!close_started_ && !failed_) read();
+  if (read_on_ && !close_started_ && !failed_) read();
 }
 
 void WsSession::write() {
@@ -202,6 +221,7 @@ void WsSession::close(std::uint16_t code, std::string_view reason, bool flush) {
   closing_ = true;
   reason_ = websocket::close_reason(static_cast<websocket::close_code>(code),
                                     beast::string_view(reason.data(), reason.size()));
+  read_on_ = flush;
   if (!flush) mux_->abandon();
   limit_close();
   write();
