@@ -2,8 +2,8 @@ tickertape_test(actors_core
   SOURCES actors/kv_pool_test.cpp actors/planner_test.cpp actors/intake_test.cpp
           actors/request_actor_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
-  LABELS unit sanitize)
+  LABELS unit)
 tickertape_test(actors_engine
   SOURCES actors/engine_test.cpp actors/engine_lifetime_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
-  LABELS unit sanitize threads)
+  LABELS unit threads)
