@@ -34,6 +34,7 @@ struct World::Reader {
   error_code error;
   bool at_end = false;
   bool reading = false;
+  std::uint64_t dropped_at_plan = 0;  ///< 0 = not dropped.
   std::uint32_t ends = 0;
   std::uint32_t preempted = 0;
   std::uint32_t resumed = 0;
@@ -139,6 +140,14 @@ void World::breaks(const std::string& what) {
 
 void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) {
   planner.check();
+  ++plans_;
+  for (const Reader& reader : readers_) {
+    if (reader.dropped_at_plan == 0) continue;
+    const auto* left = planner.find(reader.stream->accepted().request_id);
+    if (left != nullptr && plans_ > reader.dropped_at_plan + 2) {
+      breaks("a dropped stream holds its pages for more than two ticks");
+    }
+  }
   std::uint32_t tokens = 0;
   for (const actors::PlanRow& row : plan.rows) tokens += row.num_tokens;
   if (tokens > options_.max_num_batched_tokens) breaks("a tick went beyond its token budget");
@@ -222,7 +231,12 @@ runtime::Task<> World::read_all(Reader& reader) {
     if (reader.got.size() >= reader.quit_after) {
       if (reader.habit == Habit::cancel) reader.stream->cancel();
       if (reader.habit == Habit::drop) {
+        // At any phase: in the queue, in prefill, while decoding.
+        const auto pause = static_cast<std::int64_t>(scheduler_.random(10)) * kMillisecond;
+        static_cast<void>(
+            co_await runtime::sleep_until(scheduler_, scheduler_.now() + pause, nullptr));
         reader.stream->drop();
+        reader.dropped_at_plan = plans_;
         co_return;
       }
     }

@@ -101,6 +101,7 @@ class World {
   std::optional<runtime::Scope> scope_;
   std::deque<Reader> readers_;
   bool stopped_ = false;
+  std::uint64_t plans_ = 1;
   WorldResult result_;
 };
 
