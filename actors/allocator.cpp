@@ -81,6 +81,10 @@ void AllocatorActor::try_plan() {
   wake_at_ns_ = plan.wake_at_ns;
   if (on_plan) on_plan(planner_, plan);
   host_.set_busy(!plan.empty());
+  for (const PlanEnded& ended : plan.ended) {
+    sequences_.at(ended.id)->counted = true;
+    port_.counters().count_end(ended.reason, host_.now());
+  }
   publish();
   if (plan.empty()) return;  // The demand stays; the next message or wake-up plans again.
   demanded_ = false;

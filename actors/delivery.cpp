@@ -25,15 +25,7 @@ void Delivery::end(Sequence& sequence, FinishReason reason, ErrorInfo error) {
   if (std::exchange(sequence.ended, true)) return;
   const std::int64_t now_ns = host_.now();
   host_.scheduler().trace(kTraceEnd, sequence.id, static_cast<std::uint64_t>(reason));
-  Counters& counters = port_.counters();
-  counters.finished[static_cast<std::size_t>(reason)].fetch_add(1);
-  if (last_end_ns_ >= 0) {
-    // An exponential mean over about eight ends.
-    const std::int64_t mean_ns = counters.end_interval_ns.load();
-    const std::int64_t last_ns = now_ns - last_end_ns_;
-    counters.end_interval_ns.store(mean_ns == 0 ? last_ns : mean_ns + (last_ns - mean_ns) / 8);
-  }
-  last_end_ns_ = now_ns;
+  if (!std::exchange(sequence.counted, true)) port_.counters().count_end(reason, now_ns);
   send(sequence, StreamEvent::of_end(reason, std::move(error), sequence.ticks, now_ns));
 }
 

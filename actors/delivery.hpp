@@ -29,7 +29,6 @@ class Delivery {
   LaneHost& host_;
   LanePort& port_;
   std::vector<std::shared_ptr<Outbox>> touched_;
-  std::int64_t last_end_ns_ = -1;
 };
 
 }  // namespace tickertape::actors

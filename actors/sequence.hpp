@@ -26,8 +26,9 @@ struct Sequence {
   std::int32_t prompt_logprobs = -1;
   std::shared_ptr<Stream> stream;
 
-  bool queued = true;  ///< Never admitted yet: it counts in the queue at the door.
-  bool ended = false;  ///< Its end was delivered.
+  bool queued = true;    ///< Never admitted yet: it counts in the queue at the door.
+  bool counted = false;  ///< Its end is in the counters.
+  bool ended = false;    ///< Its end was delivered.
   std::uint32_t ticks = 0;
 };
 
