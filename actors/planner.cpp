@@ -88,7 +88,6 @@ void Planner::end(SequenceId id, FinishReason reason) {
   PlannedSequence& sequence = get(id);
   TICKERTAPE_ASSERT(!sequence.ending);
   ended_.push_back(PlanEnded{id, reason});
-  sequence.end_reason = reason;
   if (sequence.in_flight) {
     sequence.ending = true;  // The pass still writes its pages.
   } else {
@@ -193,7 +192,6 @@ void Planner::fill(EngineStats& stats) const {
   stats.num_waiting = waiting_.size();
   stats.num_parked = 0;
   stats.held_tokens = 0;
-  stats.queued_tokens = 0;
   for (const SequenceId id : running_) {
     const SequenceView& view = sequences_.at(id).view;
     stats.num_parked += view.parked ? 1 : 0;

@@ -35,12 +35,10 @@ struct PlannedSequence {
   SlotId slot = 0;
   bool in_flight = false;  ///< Has a row in the pass that runs now.
   bool ending = false;     ///< Ended while in flight: its pages are fenced until the pass is done.
-  FinishReason end_reason = FinishReason::none;
   bool scores_prompt = false;
   std::uint32_t num_scored = 0;
   std::uint64_t granted = 0;
   std::uint64_t emitted = 0;
-  std::int64_t stalled_since_ns = kNoDeadline;
 };
 
 /// The scheduling state of an engine: a plain value. Given the same calls with the same arguments

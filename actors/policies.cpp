@@ -6,10 +6,6 @@
 namespace tickertape::actors {
 namespace {
 
-std::uint32_t pages_for(std::uint32_t num_tokens, std::uint32_t page_size) {
-  return num_tokens == 0 ? 0 : (num_tokens - 1) / page_size + 1;
-}
-
 class PromptOnly final : public AdmissionPolicy {
  public:
   bool admit(const SequenceView& candidate, std::span<const SequenceView> running,

@@ -1,7 +1,6 @@
 // check_fields: whether a request's numbers are in range.
 #include "actors/request_check.hpp"
 
-#include <cmath>
 #include <string>
 #include <string_view>
 

@@ -18,6 +18,12 @@ struct KvPoolOptions {
   std::uint32_t page_size = 16;  ///< Token places per page. REQUIRES: a power of two.
 };
 
+/// The pages that hold `num_tokens` tokens. REQUIRES: page_size > 0.
+[[nodiscard]] constexpr std::uint32_t pages_for(std::uint32_t num_tokens,
+                                                std::uint32_t page_size) noexcept {
+  return num_tokens == 0 ? 0 : (num_tokens - 1) / page_size + 1;
+}
+
 /// A page to copy before it is written: `from` is shared, `to` is the writer's own.
 struct PageCopy {
   PageId from = 0;
@@ -60,7 +66,7 @@ class KvPool {
   [[nodiscard]] std::span<const PageId> pages(SequenceId owner) const;
 
   [[nodiscard]] std::uint32_t pages_for(std::uint32_t num_tokens) const noexcept {
-    return num_tokens == 0 ? 0 : (num_tokens - 1) / options_.page_size + 1;
+    return tickertape::pages_for(num_tokens, options_.page_size);
   }
   [[nodiscard]] std::uint32_t num_free() const noexcept {
     return static_cast<std::uint32_t>(free_.size());
