@@ -72,7 +72,8 @@ std::variant<Prepared, ErrorInfo> Intake::prepare(const Request& request) const 
       return refused(Errc::not_supported, "the model has no chat template", source);
     }
     try {
-      prepared.ids = tokenizer_->encode_spans(chat_template->render(request.messages, true));
+      prepared.ids =
+          tokenizer_->encode_spans(chat_template->render(request.messages, request.chat));
     } catch (const Error& error) {
       return error.info();
     }

@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <tickertape/logit_processor.hpp>
 #include <tickertape/sampling.hpp>
 #include <tickertape/tokenizer.hpp>
 
@@ -57,6 +59,11 @@ struct OpenedSlot {
   std::uint32_t prompt_length = 0;  ///< Tokens of the prompt; what follows was generated.
   std::uint32_t first_token = 0;    ///< Index into Batch::opened_ids of the tokens so far.
   std::uint32_t num_tokens = 0;     ///< Prompt and generated tokens known so far.
+
+  /// With min_tokens: tokens that are impossible before so many were generated (end and stop
+  /// tokens).
+  std::vector<TokenId> suppressed;
+  std::shared_ptr<const LogitProcessor> processor;  ///< May be null.
 };
 
 /// One ragged pass. Rows are in no particular order and have distinct slots.
@@ -104,6 +111,7 @@ struct RowResult {
   std::uint32_t num_logprobs = 0;
   std::uint32_t first_hidden = 0;  ///< num_outputs x embedding_size floats when asked for.
   bool bad_numbers = false;        ///< NaN or infinity met: the row has no tokens, others are fine.
+  std::string fault;  ///< The row has no tokens for this reason (its LogitProcessor's); else empty.
 };
 
 enum class PassStatus : std::uint8_t {

@@ -12,19 +12,9 @@
 
 namespace tickertape {
 
-/// One generated token. The end token is one too: it is counted, and its text is empty.
-struct Token {
-  TokenId id = 0;
-  std::string text;         ///< Whole characters only; may be empty, the text then follows later.
-  std::uint32_t index = 0;  ///< Which choice.
-  std::uint64_t seq = 0;    ///< 0, 1, 2, ... per choice.
-  std::optional<float> logprob;  ///< When SamplingParams::logprobs >= 0.
-  std::vector<TokenLogprob> top_logprobs;
-};
-
 enum class FinishReason : std::uint8_t {
   none,       ///< It has not ended.
-  stop,       ///< An end token.
+  stop,       ///< An end token, a stop token or a stop string.
   length,     ///< max_tokens, or the context is full.
   cancelled,  ///< The client wanted no more.
   deadline,   ///< Its deadline or the request timeout passed.
@@ -40,9 +30,23 @@ inline constexpr std::size_t kNumFinishReasons = 8;
   return kNames[static_cast<std::size_t>(reason)];
 }
 
+/// One generated token. The end token is one too: it is counted, and its text is empty.
+struct Token {
+  TokenId id = 0;
+  std::string text;         ///< Whole characters only; may be empty, the text then follows later.
+  std::uint32_t index = 0;  ///< Which choice.
+  std::uint64_t seq = 0;    ///< 0, 1, 2, ... per choice.
+  std::optional<float> logprob;  ///< When SamplingParams::logprobs >= 0.
+  std::vector<TokenLogprob> top_logprobs;
+
+  /// Set on the last token of a choice: `stop` or `length`. Other ends come without a token and
+  /// stand in Finish only.
+  FinishReason finish_reason = FinishReason::none;
+};
+
 struct Usage {
   std::uint32_t prompt_tokens = 0;
-  std::uint32_t completion_tokens = 0;  ///< Tokens handed to the stream.
+  std::uint32_t completion_tokens = 0;  ///< Tokens handed to the stream, of all choices.
   std::uint32_t cached_tokens = 0;      ///< Prompt tokens found in the prefix cache.
 };
 
@@ -62,10 +66,21 @@ struct PromptLogprob {
   std::vector<TokenLogprob> top;
 };
 
-/// How a request ended. Every request ends exactly once.
-struct Finish {
+/// How one choice ended.
+struct ChoiceFinish {
   FinishReason reason = FinishReason::none;
-  ErrorInfo error;  ///< With FinishReason::error, and for a refused request.
+  std::uint32_t completion_tokens = 0;
+  std::string stop;         ///< The stop string that ended it, if one did.
+  TokenId stop_token = -1;  ///< The end or stop token that ended it, if one did.
+  ErrorInfo error;          ///< With FinishReason::error.
+};
+
+/// How a request ended. Every request ends exactly once: when the last of its choices has.
+struct Finish {
+  /// That of choice 0, or `error` when that one was fine and another failed.
+  FinishReason reason = FinishReason::none;
+  ErrorInfo error;                    ///< With FinishReason::error, and for a refused request.
+  std::vector<ChoiceFinish> choices;  ///< By index; empty for a refused request.
   Usage usage;
   Timings timings;
   std::vector<PromptLogprob> prompt_logprobs;  ///< One less than prompt tokens, when asked for.

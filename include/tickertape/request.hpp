@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <tickertape/chat_template.hpp>
+#include <tickertape/logit_processor.hpp>
 #include <tickertape/sampling.hpp>
 #include <tickertape/tokenizer.hpp>
 
@@ -25,10 +27,21 @@ struct Request {
   std::string prompt;                 ///< Text; control tokens in it are recognised.
   std::vector<TokenId> prompt_ids;    ///< Token ids, used as they are.
   std::vector<ChatMessage> messages;  ///< A conversation for the model's chat template.
+  ChatOptions chat;                   ///< How the template treats `messages`.
 
   std::uint32_t max_tokens = 256;  ///< Tokens to generate at most; 0 only with prompt_logprobs.
   SamplingParams sampling;
-  std::uint32_t n = 1;  ///< Choices; only 1 is served yet.
+
+  /// Texts that end a choice where they first appear, also across tokens: at most 64 of at most
+  /// 1,024 bytes. The text before is given, the stop string only with include_stop_str_in_output.
+  std::vector<std::string> stop;
+  bool include_stop_str_in_output = false;
+
+  /// Choices, 1 to max_num_seqs: answers to the same prompt, which is computed and kept once. Each
+  /// is what a request of its own with this `choice` would get; they share the window.
+  std::uint32_t n = 1;
+
+  std::shared_ptr<const LogitProcessor> logit_processor;  ///< May be null.
 
   /// -1 none; k >= 0: the log-probability of every prompt token but the first, and the k most
   /// likely tokens at its place (Finish::prompt_logprobs).

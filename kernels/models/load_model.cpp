@@ -76,7 +76,7 @@ class GgufModel final : public Model {
 }  // namespace
 }  // namespace kernels::models
 
-std::shared_ptr<const Model> load_model(const std::filesystem::path& path) {
+std::shared_ptr<const Model> load_model(const std::filesystem::path& path, const ModelOptions&) {
   using namespace kernels;
   formats::GgufFile file = formats::GgufFile::open(path);
   const std::string_view architecture = file.get_string("general.architecture");

@@ -103,7 +103,7 @@ std::unique_ptr<const ChatMlTemplate> ChatMlTemplate::from_jinja(std::string_vie
 }
 
 std::vector<PromptSpan> ChatMlTemplate::render(std::span<const ChatMessage> messages,
-                                               bool add_generation_prompt) const {
+                                               const ChatOptions& options) const {
   if (messages.empty()) refuse("messages must not be empty", "messages");
   std::vector<PromptSpan> spans;
   append(spans, prefix_);
@@ -122,7 +122,7 @@ std::vector<PromptSpan> ChatMlTemplate::render(std::span<const ChatMessage> mess
     if (!message.content.empty()) spans.push_back({message.content, true});
     append_turn_end(spans);
   }
-  if (add_generation_prompt) append_turn_start(spans, "assistant");
+  if (options.add_generation_prompt) append_turn_start(spans, "assistant");
   return spans;
 }
 

@@ -27,7 +27,8 @@ class ChatMlTemplate final : public ChatTemplate {
       std::string_view source, std::string_view begin_text);
 
   [[nodiscard]] std::vector<PromptSpan> render(std::span<const ChatMessage> messages,
-                                               bool add_generation_prompt) const override;
+                                               const ChatOptions& options) const override;
+  [[nodiscard]] std::string_view source() const noexcept override { return {}; }
 
  private:
   std::string default_system_;

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(rendered_chats_have_the_reference_text_and_ids) {
     const std::size_t begin = text.find(opening) + opening.size();
     const std::string content = text.substr(begin, text.find("<|im_end|>", begin) - begin);
     const std::vector<ChatMessage> messages = {{"user", content}};
-    const std::vector<PromptSpan> spans = chat_template->render(messages, true);
+    const std::vector<PromptSpan> spans = chat_template->render(messages, {});
     std::string rendered;
     for (const PromptSpan& span : spans) rendered += span.text;
     BOOST_TEST(rendered == text);

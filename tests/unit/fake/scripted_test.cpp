@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(the_model_stands_without_a_file) {
   BOOST_TEST(model->info().max_model_len == 2048U);
   BOOST_REQUIRE(model->chat_template() != nullptr);
   const std::vector<ChatMessage> messages{{"user", "hi"}};
-  BOOST_TEST(!model->chat_template()->render(messages, true).empty());
+  BOOST_TEST(!model->chat_template()->render(messages, {}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_base_model_lends_what_it_has) {
