@@ -57,10 +57,13 @@ void AllocatorActor::handle(AllocatorMessage& message) {
 }
 
 void AllocatorActor::submit(Submission& submission) {
-  const NewSequence& wanted = submission.planned;
+  const NewRequest& wanted = submission.planned;
   host_.scheduler().trace(kTraceSubmit, wanted.id, wanted.prompt_tokens);
   planner_.add(wanted, host_.now());
-  sequences_.emplace(wanted.id, std::move(submission.sequence));
+  for (std::shared_ptr<Sequence>& choice : submission.choices) {
+    const SequenceId id = choice->id;
+    sequences_.emplace(id, std::move(choice));
+  }
 }
 
 void AllocatorActor::drain_dirty() {
@@ -71,6 +74,7 @@ void AllocatorActor::drain_dirty() {
     event.id = stream->accepted().request_id;
     event.granted = stream->granted();
     event.cancelled = stream->cancelled();
+    event.stopped = stream->take_stopped();
     planner_.apply(event);
   }
   dirty_.clear();
@@ -117,7 +121,7 @@ void AllocatorActor::leave_queue(Sequence& sequence) {
   if (!sequence.queued) return;
   sequence.queued = false;
   port_.counters().queued_requests.fetch_sub(1);
-  port_.counters().queued_tokens.fetch_sub(sequence.prompt_length);
+  port_.counters().queued_tokens.fetch_sub(sequence.queued_tokens);
 }
 
 void AllocatorActor::publish() {

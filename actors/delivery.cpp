@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <tickertape/assert.hpp>
+
 #include "actors/outbox.hpp"
 #include "actors/stream.hpp"
 #include "actors/tags.hpp"
@@ -10,9 +12,18 @@
 namespace tickertape::actors {
 
 void Delivery::send(const Sequence& sequence, StreamEvent event) {
+  event.choice = sequence.choice;
+  event.ticks = sequence.ticks;
   const std::shared_ptr<Outbox>& outbox = sequence.stream->outbox();
   if (!outbox->has_staged()) touched_.push_back(outbox);
   outbox->stage(sequence.stream, std::move(event));
+}
+
+void Delivery::send_last(Sequence& sequence, StreamEvent event, FinishReason reason) {
+  const bool is_first = note_end(sequence, reason);
+  TICKERTAPE_ASSERT(is_first);
+  event.reason = reason;
+  send(sequence, std::move(event));
 }
 
 void Delivery::notify(const Sequence& sequence, StreamEvent::Kind kind, Notice::How how) {
@@ -22,11 +33,15 @@ void Delivery::notify(const Sequence& sequence, StreamEvent::Kind kind, Notice::
 }
 
 void Delivery::end(Sequence& sequence, FinishReason reason, ErrorInfo error) {
-  if (std::exchange(sequence.ended, true)) return;
-  const std::int64_t now_ns = host_.now();
+  if (!note_end(sequence, reason)) return;
+  send(sequence, StreamEvent::of_end(reason, std::move(error), host_.now()));
+}
+
+bool Delivery::note_end(Sequence& sequence, FinishReason reason) {
+  if (std::exchange(sequence.ended, true)) return false;
   host_.scheduler().trace(kTraceEnd, sequence.id, static_cast<std::uint64_t>(reason));
-  if (!std::exchange(sequence.counted, true)) port_.counters().count_end(reason, now_ns);
-  send(sequence, StreamEvent::of_end(reason, std::move(error), sequence.ticks, now_ns));
+  if (!std::exchange(sequence.counted, true)) port_.counters().count_end(reason, host_.now());
+  return true;
 }
 
 void Delivery::flush() {

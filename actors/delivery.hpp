@@ -19,6 +19,8 @@ class Delivery {
   Delivery(LaneHost& host, LanePort& port) : host_(host), port_(port) {}
 
   void send(const Sequence& sequence, StreamEvent event);
+  /// Sends the last token of a sequence. Its end must not have been told before.
+  void send_last(Sequence& sequence, StreamEvent event, FinishReason reason);
   void notify(const Sequence& sequence, StreamEvent::Kind kind, Notice::How how);
   /// The last event of a sequence, and its place in the counters. Only the first call counts.
   void end(Sequence& sequence, FinishReason reason, ErrorInfo error);
@@ -26,6 +28,8 @@ class Delivery {
   void flush();
 
  private:
+  [[nodiscard]] bool note_end(Sequence& sequence, FinishReason reason);
+
   LaneHost& host_;
   LanePort& port_;
   std::vector<std::shared_ptr<Outbox>> touched_;

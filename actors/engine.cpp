@@ -64,13 +64,11 @@ TokenStream EngineCore::submit(const boost::asio::any_io_executor& executor, Req
   actors::Stream::ExecutorOf executor_of;
   if (outbox) executor_of = [outbox] { return actors::executor_of(outbox); };
   return TokenStream(intake_->submit(std::move(request), std::move(outbox), std::move(executor_of),
-                                     std::move(refusal)));
+                                     std::move(refusal), intake_->now()));
 }
 
 std::optional<ErrorInfo> EngineCore::check(const Request& request) const {
-  auto outcome = intake_->prepare(request);
-  if (auto* error = std::get_if<ErrorInfo>(&outcome)) return std::move(*error);
-  return intake_->check_queue(std::get<actors::Prepared>(outcome).ids.size());
+  return intake_->check(request);
 }
 
 EngineStats EngineCore::stats() const {

@@ -98,12 +98,13 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
 IntakeOptions intake_options(const EngineOptions& options, const BackendInfo& backend,
                              std::uint32_t max_model_len, const Tokenizer* tokenizer) {
   IntakeOptions intake;
-  intake.max_model_len = max_model_len;
-  intake.vocab_size = backend.vocab_size;
+  intake.limits.max_model_len = max_model_len;
+  intake.limits.max_num_seqs = options.max_num_seqs;
+  intake.limits.vocab_size = backend.vocab_size;
   // Rows of the embedding beyond the vocabulary are padding.
   if (tokenizer != nullptr) {
-    intake.vocab_size =
-        std::min(intake.vocab_size, static_cast<std::uint32_t>(tokenizer->vocab_size()));
+    intake.limits.vocab_size =
+        std::min(intake.limits.vocab_size, static_cast<std::uint32_t>(tokenizer->vocab_size()));
   }
   intake.max_queued_requests = options.max_queued_requests;
   intake.max_queued_tokens = options.max_queued_tokens;

@@ -5,99 +5,72 @@
 #include <cmath>
 #include <string>
 #include <utility>
-
-#include "actors/request_check.hpp"
+#include <variant>
+#include <vector>
 
 namespace tickertape::actors {
 namespace {
 
-ErrorInfo refused(Errc code, std::string message, std::string param) {
-  return ErrorInfo{code, std::move(message), std::move(param), 0};
+ErrorInfo refused(Errc code, std::string message) {
+  return ErrorInfo{code, std::move(message), {}, 0};
 }
 
-ErrorInfo too_long(std::size_t prompt_tokens, std::uint32_t max_model_len, std::string param) {
-  return refused(Errc::prompt_too_long,
-                 "the prompt has " + std::to_string(prompt_tokens) +
-                     " tokens and leaves no room in a context of " + std::to_string(max_model_len),
-                 std::move(param));
+StreamSetup setup_of(Request& request, const Accepted& accepted, const Preparer& preparer,
+                     std::int64_t submitted_ns) {
+  StreamSetup setup;
+  setup.accepted = accepted;
+  setup.window = request.window;
+  setup.manual_credit = request.manual_credit;
+  setup.on_notice = std::move(request.on_notice);
+  setup.request.tokenizer = preparer.tokenizer();
+  setup.request.prompt_tokens = accepted.prompt_tokens;
+  setup.request.num_choices = request.n;
+  setup.request.submitted_ns = submitted_ns;
+  setup.request.text.include_stop = request.include_stop_str_in_output;
+  setup.request.text.min_tokens = request.sampling.min_tokens;
+  if (!request.stop.empty()) {
+    setup.request.text.stops = std::make_shared<const StopStrings>(std::move(request.stop));
+  }
+  return setup;
 }
 
-std::string source_name(const Request& request) {
-  if (!request.messages.empty()) return "messages";
-  return request.prompt_ids.empty() ? "prompt" : "prompt_ids";
-}
-
-std::size_t text_size(const Request& request) {
-  std::size_t size = request.prompt.size();
-  for (const ChatMessage& message : request.messages) size += message.content.size();
-  return size;
-}
-
-void put_begin_token(std::vector<TokenId>& ids, TokenId begin) {
-  if (begin >= 0 && (ids.empty() || ids.front() != begin)) ids.insert(ids.begin(), begin);
+/// The choices' sequences; the prompt counts in the queue once.
+std::vector<std::shared_ptr<Sequence>> sequences_of(const Request& request,
+                                                    const Accepted& accepted,
+                                                    const std::shared_ptr<Stream>& stream) {
+  std::vector<std::shared_ptr<Sequence>> choices;
+  choices.reserve(request.n);
+  for (std::uint32_t choice = 0; choice < request.n; ++choice) {
+    auto sequence = std::make_shared<Sequence>();
+    sequence->id = accepted.request_id + choice;
+    sequence->tokens = accepted.prompt_ids;
+    sequence->prompt_length = accepted.prompt_tokens;
+    sequence->max_tokens = accepted.prompt_tokens + accepted.max_tokens;
+    sequence->sampling = request.sampling;
+    auto& stops = sequence->sampling.stop_token_ids;
+    std::sort(stops.begin(), stops.end());
+    sequence->logit_processor = request.logit_processor;
+    sequence->seed = accepted.seed;
+    sequence->choice = choice;
+    if (choice == 0) {
+      sequence->prompt_logprobs = request.prompt_logprobs;
+      sequence->queued_tokens = accepted.prompt_tokens;
+    }
+    sequence->stream = stream;
+    choices.push_back(std::move(sequence));
+  }
+  return choices;
 }
 
 }  // namespace
 
 Intake::Intake(std::shared_ptr<const Model> model, IntakeOptions options,
                std::shared_ptr<LanePort> port, Clock clock, SeedSource seeds)
-    : model_(std::move(model)),
-      tokenizer_(model_->tokenizer()),
+    : preparer_(std::move(model), options.limits),
       options_(options),
       port_(std::move(port)),
       clock_(std::move(clock)),
       seeds_(std::move(seeds)) {}
-
-std::variant<Prepared, ErrorInfo> Intake::prepare(const Request& request) const {
-  if (auto error = check_fields(request)) return std::move(*error);
-  const std::string source = source_name(request);
-  Prepared prepared;
-  if (request.prompt_ids.empty()) {
-    if (!tokenizer_) {
-      return refused(Errc::not_supported, "the model has no tokenizer: give prompt_ids", source);
-    }
-    // A text that cannot fit whatever its tokens are is not read at all.
-    if (text_size(request) / std::max<std::size_t>(tokenizer_->longest_token(), 1) >
-        options_.max_model_len) {
-      return refused(Errc::prompt_too_long,
-                     "the prompt has " + std::to_string(text_size(request)) +
-                         " bytes, more than a context of " +
-                         std::to_string(options_.max_model_len) + " tokens can hold",
-                     source);
-    }
-  }
-  if (!request.messages.empty()) {
-    const auto chat_template = model_->chat_template();
-    if (!chat_template) {
-      return refused(Errc::not_supported, "the model has no chat template", source);
-    }
-    try {
-      prepared.ids =
-          tokenizer_->encode_spans(chat_template->render(request.messages, request.chat));
-    } catch (const Error& error) {
-      return error.info();
-    }
-  } else {
-    prepared.ids =
-        request.prompt_ids.empty() ? tokenizer_->encode(request.prompt, true) : request.prompt_ids;
-  }
-  if (request.prompt_ids.empty()) put_begin_token(prepared.ids, tokenizer_->begin_token());
-  for (const TokenId id : prepared.ids) {
-    if (id < 0 || static_cast<std::uint32_t>(id) >= options_.vocab_size) {
-      return refused(Errc::invalid_request,
-                     source + " holds the id " + std::to_string(id) + "; the model's are 0 to " +
-                         std::to_string(options_.vocab_size - 1),
-                     source);
-    }
-  }
-  const std::size_t needed = prepared.ids.size() + (request.max_tokens > 0 ? 1 : 0);
-  if (needed > options_.max_model_len) {
-    return too_long(prepared.ids.size(), options_.max_model_len, source);
-  }
-  prepared.max_tokens = std::min(
-      request.max_tokens, options_.max_model_len - static_cast<std::uint32_t>(prepared.ids.size()));
-  return prepared;
-}
 
 double Intake::retry_after() const {
   const Counters& counters = port_->counters();
@@ -105,12 +78,14 @@ double Intake::retry_after() const {
   return std::clamp(std::ceil(interval_s), 1.0, 60.0);
 }
 
-std::optional<ErrorInfo> Intake::check_queue(std::size_t num_tokens) const {
-  if (draining()) return refused(Errc::shutting_down, "the engine takes no new requests", {});
-  if (port_->closed()) return refused(Errc::shutting_down, "the engine has ended", {});
+std::optional<ErrorInfo> Intake::check_queue(std::size_t num_choices,
+                                             std::size_t num_tokens) const {
+  if (draining()) return refused(Errc::shutting_down, "the engine takes no new requests");
+  if (port_->closed()) return refused(Errc::shutting_down, "the engine has ended");
   const Counters& counters = port_->counters();
   const std::uint64_t requests = counters.queued_requests.load();
-  if (requests >= options_.max_queued_requests) {
+  // An empty queue takes any single request.
+  if (requests > 0 && requests + num_choices > options_.max_queued_requests) {
     return ErrorInfo{Errc::queue_full,
                      std::to_string(requests) + " requests wait already; try again later",
                      {},
@@ -126,12 +101,19 @@ std::optional<ErrorInfo> Intake::check_queue(std::size_t num_tokens) const {
   return std::nullopt;
 }
 
-std::optional<ErrorInfo> Intake::enter_queue(std::size_t num_tokens) {
-  if (auto error = check_queue(num_tokens)) return error;
+std::optional<ErrorInfo> Intake::check(const Request& request) const {
+  auto outcome = preparer_.prepare(request);
+  if (auto* error = std::get_if<ErrorInfo>(&outcome)) return std::move(*error);
+  return check_queue(request.n, std::get<Prepared>(outcome).ids.size());
+}
+
+std::optional<ErrorInfo> Intake::enter_queue(std::size_t num_choices, std::size_t num_tokens) {
+  if (auto error = check_queue(num_choices, num_tokens)) return error;
   Counters& counters = port_->counters();
   // Checked again by the act of entering: several threads may have passed the check above.
-  if (counters.queued_requests.fetch_add(1) >= options_.max_queued_requests) {
-    counters.queued_requests.fetch_sub(1);
+  const std::uint64_t before = counters.queued_requests.fetch_add(num_choices);
+  if (before > 0 && before + num_choices > options_.max_queued_requests) {
+    counters.queued_requests.fetch_sub(num_choices);
     return ErrorInfo{
         Errc::queue_full, "too many requests wait; try again later", {}, retry_after()};
   }
@@ -139,26 +121,29 @@ std::optional<ErrorInfo> Intake::enter_queue(std::size_t num_tokens) {
   return std::nullopt;
 }
 
-void Intake::leave_queue(std::size_t num_tokens) {
-  port_->counters().queued_requests.fetch_sub(1);
+void Intake::leave_queue(std::size_t num_choices, std::size_t num_tokens) {
+  port_->counters().queued_requests.fetch_sub(num_choices);
   port_->counters().queued_tokens.fetch_sub(num_tokens);
 }
 
 std::shared_ptr<Stream> Intake::submit(Request&& request, std::shared_ptr<Outbox> outbox,
                                        Stream::ExecutorOf executor,
-                                       std::optional<ErrorInfo> refusal) {
+                                       std::optional<ErrorInfo> refusal,
+                                       std::int64_t submitted_ns) {
   Prepared prepared;
+  if (!refusal && draining()) refusal = check_queue(request.n, 0);  // Its text is not read.
   if (!refusal) {
-    auto outcome = prepare(request);
+    auto outcome = preparer_.prepare(request);
     if (auto* error = std::get_if<ErrorInfo>(&outcome)) {
       refusal = std::move(*error);
     } else {
       prepared = std::get<Prepared>(std::move(outcome));
-      refusal = enter_queue(prepared.ids.size());
+      refusal = enter_queue(request.n, prepared.ids.size());
     }
   }
   if (!refusal) {
-    return start(std::move(request), std::move(prepared), std::move(outbox), std::move(executor));
+    return start(std::move(request), std::move(prepared), std::move(outbox), std::move(executor),
+                 submitted_ns);
   }
   port_->counters().refused.fetch_add(1);
   StreamSetup setup;
@@ -169,55 +154,52 @@ std::shared_ptr<Stream> Intake::submit(Request&& request, std::shared_ptr<Outbox
   return stream;
 }
 
-std::shared_ptr<Stream> Intake::start(Request&& request, Prepared&& prepared,
-                                      std::shared_ptr<Outbox> outbox, Stream::ExecutorOf executor) {
-  const std::int64_t now_ns = clock_();
-  const std::size_t num_prompt = prepared.ids.size();
-  StreamSetup setup;
-  Accepted& accepted = setup.accepted;
-  accepted.request_id = next_id_.fetch_add(1);
-  accepted.prompt_tokens = static_cast<std::uint32_t>(num_prompt);
+Accepted Intake::accept(const Request& request, const Prepared& prepared) {
+  Accepted accepted;
+  // Each choice has an id of its own: its sequence's.
+  accepted.request_id = next_id_.fetch_add(request.n);
+  accepted.prompt_tokens = static_cast<std::uint32_t>(prepared.ids.size());
   accepted.max_tokens = prepared.max_tokens;
   accepted.seed = request.sampling.seed.value_or(seeds_());
-  accepted.queue_position = port_->counters().queued_requests.load() - 1;
+  accepted.queue_position = port_->counters().queued_requests.load() - request.n;
   accepted.prompt_ids = prepared.ids;
-  setup.window = request.window;
-  setup.manual_credit = request.manual_credit;
-  setup.on_notice = std::move(request.on_notice);
-  setup.tokenizer = tokenizer_;
-  setup.submitted_ns = now_ns;
+  return accepted;
+}
 
-  auto sequence = std::make_shared<Sequence>();
-  sequence->id = accepted.request_id;
-  sequence->tokens = std::move(prepared.ids);
-  sequence->prompt_length = accepted.prompt_tokens;
-  sequence->max_tokens = accepted.prompt_tokens + prepared.max_tokens;
-  sequence->sampling = request.sampling;
-  sequence->seed = accepted.seed;
-  sequence->prompt_logprobs = request.prompt_logprobs;
-
-  NewSequence planned;
-  planned.id = sequence->id;
-  planned.prompt_tokens = sequence->prompt_length;
-  planned.max_tokens = sequence->max_tokens;
+NewRequest Intake::plan_of(const Request& request, const Accepted& accepted,
+                           std::int64_t submitted_ns) const {
+  NewRequest planned;
+  planned.id = accepted.request_id;
+  planned.num_choices = request.n;
+  planned.prompt_tokens = accepted.prompt_tokens;
+  planned.max_tokens = accepted.prompt_tokens + accepted.max_tokens;
   planned.scores_prompt = request.prompt_logprobs >= 0;
   planned.priority = request.priority;
   planned.client = std::hash<std::string>()(request.client);
   planned.granted = request.window;
   if (request.deadline_ms) {
-    planned.deadline_ns = now_ns + static_cast<std::int64_t>(*request.deadline_ms * 1e6);
+    planned.deadline_ns = submitted_ns + static_cast<std::int64_t>(*request.deadline_ms * 1e6);
   }
   if (options_.request_timeout_ns > 0) {
-    planned.deadline_ns = std::min(planned.deadline_ns, now_ns + options_.request_timeout_ns);
+    planned.deadline_ns = std::min(planned.deadline_ns, submitted_ns + options_.request_timeout_ns);
   }
+  return planned;
+}
 
-  auto stream = std::make_shared<Stream>(std::move(setup), port_, outbox, std::move(executor));
+std::shared_ptr<Stream> Intake::start(Request&& request, Prepared&& prepared,
+                                      std::shared_ptr<Outbox> outbox, Stream::ExecutorOf executor,
+                                      std::int64_t submitted_ns) {
+  const Accepted accepted = accept(request, prepared);
+  auto stream = std::make_shared<Stream>(setup_of(request, accepted, preparer_, submitted_ns),
+                                         port_, outbox, std::move(executor));
   outbox->attach(stream);
-  sequence->stream = stream;
-  port_->counters().submitted.fetch_add(1);
-  if (port_->submit(Submission(planned, std::move(sequence))) != runtime::PushResult::ok) {
-    leave_queue(num_prompt);
-    stream->refuse(refused(Errc::shutting_down, "the engine has ended", {}));
+  port_->counters().submitted.fetch_add(request.n);
+  Submission submission(plan_of(request, accepted, submitted_ns),
+                        sequences_of(request, accepted, stream));
+  if (port_->submit(std::move(submission)) != runtime::PushResult::ok) {
+    leave_queue(request.n, accepted.prompt_tokens);
+    port_->counters().submitted.fetch_sub(request.n);
+    stream->refuse(refused(Errc::shutting_down, "the engine has ended"));
   }
   return stream;
 }

@@ -1,32 +1,25 @@
 // Intake: the door; checks a request and puts it into the waiting line.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include <tickertape/errors.hpp>
-#include <tickertape/model.hpp>
 #include <tickertape/request.hpp>
 
 #include "actors/lane_port.hpp"
+#include "actors/preparer.hpp"
 #include "actors/stream.hpp"
 
 namespace tickertape::actors {
 
 struct IntakeOptions {
-  std::uint32_t max_model_len = 0;  ///< In force: prompt and generated tokens.
-  std::uint32_t vocab_size = 0;     ///< Ids at and above it are refused.
-  std::uint32_t max_queued_requests = 1024;
+  RequestLimits limits;
+  std::uint32_t max_queued_requests = 1024;  ///< Each choice of a request counts.
   std::uint64_t max_queued_tokens = 1ULL << 20;
   std::int64_t request_timeout_ns = 0;  ///< 0 = none.
-};
-
-/// A request that was found good.
-struct Prepared {
-  std::vector<TokenId> ids;
-  std::uint32_t max_tokens = 0;  ///< To generate, after clipping to the context.
 };
 
 /// Decides on the submitter's thread, without waiting for the lane: field checks, tokenization and
@@ -41,31 +34,41 @@ class Intake {
   Intake(std::shared_ptr<const Model> model, IntakeOptions options, std::shared_ptr<LanePort> port,
          Clock clock, SeedSource seeds);
 
-  /// Everything but the queue's state.
-  [[nodiscard]] std::variant<Prepared, ErrorInfo> prepare(const Request& request) const;
+  [[nodiscard]] const Preparer& preparer() const noexcept { return preparer_; }
 
   /// A reason of the moment to refuse: the queue, or a drain.
-  [[nodiscard]] std::optional<ErrorInfo> check_queue(std::size_t num_tokens) const;
+  [[nodiscard]] std::optional<ErrorInfo> check_queue(std::size_t num_choices,
+                                                     std::size_t num_tokens) const;
+
+  /// What submit() would refuse `request` for now.
+  [[nodiscard]] std::optional<ErrorInfo> check(const Request& request) const;
 
   /// The stream of `request`; one that is finished already when it is refused. `outbox` may be null
-  /// only for a request that is refused with `refusal`.
+  /// only for a request that is refused with `refusal`. Deadlines count from `submitted_ns`.
   [[nodiscard]] std::shared_ptr<Stream> submit(Request&& request, std::shared_ptr<Outbox> outbox,
                                                Stream::ExecutorOf executor,
-                                               std::optional<ErrorInfo> refusal);
+                                               std::optional<ErrorInfo> refusal,
+                                               std::int64_t submitted_ns);
+
+  [[nodiscard]] std::int64_t now() const { return clock_(); }
 
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
 
  private:
-  [[nodiscard]] std::optional<ErrorInfo> enter_queue(std::size_t num_tokens);
-  void leave_queue(std::size_t num_tokens);
+  [[nodiscard]] std::optional<ErrorInfo> enter_queue(std::size_t num_choices,
+                                                     std::size_t num_tokens);
+  void leave_queue(std::size_t num_choices, std::size_t num_tokens);
   [[nodiscard]] std::shared_ptr<Stream> start(Request&& request, Prepared&& prepared,
                                               std::shared_ptr<Outbox> outbox,
-                                              Stream::ExecutorOf executor);
+                                              Stream::ExecutorOf executor,
+                                              std::int64_t submitted_ns);
+  [[nodiscard]] Accepted accept(const Request& request, const Prepared& prepared);
+  [[nodiscard]] NewRequest plan_of(const Request& request, const Accepted& accepted,
+                                   std::int64_t submitted_ns) const;
   [[nodiscard]] double retry_after() const;
 
-  std::shared_ptr<const Model> model_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
+  Preparer preparer_;
   IntakeOptions options_;
   std::shared_ptr<LanePort> port_;
   Clock clock_;

@@ -14,10 +14,10 @@ namespace tickertape::actors {
 
 /// A request on its way into the waiting line.
 struct Submission {
-  Submission(NewSequence what, std::shared_ptr<Sequence> whose)
-      : planned(what), sequence(std::move(whose)) {}
-  NewSequence planned;
-  std::shared_ptr<Sequence> sequence;
+  Submission(NewRequest what, std::vector<std::shared_ptr<Sequence>> whose)
+      : planned(what), choices(std::move(whose)) {}
+  NewRequest planned;
+  std::vector<std::shared_ptr<Sequence>> choices;  ///< By index.
 };
 
 using AllocatorMessage = std::variant<Submission, Demand>;

@@ -1,5 +1,9 @@
 // make_plan: the decision of one tick. Rules: docs/contracts.md, section "Scheduling".
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <tickertape/assert.hpp>
 
@@ -15,6 +19,9 @@ struct Planner::Tick {
   bool preempted = false;
   std::vector<SequenceView> views;  ///< Of the running sequences, for the policies.
   bool views_fresh = false;
+  /// Of requests whose window is too small for all their choices: those that sample in this tick,
+  /// with their numbers of tokens.
+  std::unordered_map<SequenceId, std::vector<std::pair<std::uint32_t, SequenceId>>> served;
 };
 
 Plan Planner::make_plan(std::int64_t now_ns) {
@@ -52,6 +59,8 @@ void Planner::plan_row(Tick& tick, PlannedSequence& sequence) {
   std::uint32_t count = std::min(view.num_tokens - view.num_computed, tick.budget);
   if (options_.prefill_chunk > 0) count = std::min(count, options_.prefill_chunk);
   const std::uint32_t end_position = view.num_computed + count;
+  const bool samples = end_position == view.num_tokens && view.num_tokens < view.max_tokens;
+  if (samples && !may_sample(tick, sequence)) return;
   if (!grow(tick, view.id, end_position)) return;
 
   PlanRow row;
@@ -63,13 +72,36 @@ void Planner::plan_row(Tick& tick, PlannedSequence& sequence) {
       end_position > sequence.num_scored) {
     row.output = RowOutput::all_logprobs;
     row.num_outputs = end_position - std::max(row.first_position, sequence.num_scored);
-  } else if (end_position == view.num_tokens && view.num_tokens < view.max_tokens) {
+  } else if (samples) {
     row.output = RowOutput::sample;
     row.num_outputs = 1;
   }
   tick.budget -= count;
   sequence.in_flight = true;
+  sequence.samples = samples;
+  if (samples) ++request_of(sequence).in_flight;
   tick.plan.rows.push_back(row);
+}
+
+/// Whether the window has room for one more token of this sequence. When it is too small for all
+/// choices that run, those with the fewest tokens go first.
+bool Planner::may_sample(Tick& tick, const PlannedSequence& sequence) {
+  const PlannedRequest& request = request_of(sequence);
+  if (!request.has_credit()) return false;
+  if (request.granted - request.emitted >= request.running.size()) return true;
+  const auto [place, is_new] = tick.served.try_emplace(sequence.request);
+  std::vector<std::pair<std::uint32_t, SequenceId>>& served = place->second;
+  if (is_new) {
+    for (const SequenceId id : request.running) {
+      const PlannedSequence& sibling = get(id);
+      if (!sibling.ending && !sibling.in_flight) served.emplace_back(sibling.view.num_tokens, id);
+    }
+    std::sort(served.begin(), served.end());
+    const std::uint64_t left = request.granted - request.emitted - request.in_flight;
+    if (served.size() > left) served.resize(left);
+  }
+  return std::any_of(served.begin(), served.end(),
+                     [&](const auto& entry) { return entry.second == sequence.view.id; });
 }
 
 bool Planner::grow(Tick& tick, SequenceId id, std::uint32_t num_tokens) {
@@ -113,11 +145,11 @@ void Planner::preempt(Tick& tick, SequenceId victim) {
   if (row != rows.end()) {
     tick.budget += row->num_tokens;
     rows.erase(row);
-    sequence.in_flight = false;
+    land(sequence);
   }
   TICKERTAPE_ASSERT(!sequence.in_flight);
   leave_running(sequence);
-  recomputed_tokens_ += sequence.view.num_computed;
+  sequence.num_lost = sequence.view.num_computed;
   sequence.view.num_computed = 0;
   ++sequence.view.preemptions;
   ++preemptions_;
@@ -132,8 +164,8 @@ void Planner::admit_waiting(Tick& tick) {
   while (index < waiting_.size() && tick.budget > 0) {
     const SequenceId id = waiting_[index];
     const PlannedSequence& candidate = get(id);
-    if (candidate.granted <= candidate.emitted) {
-      ++index;  // Preempted while out of credit: it waits for its reader, not for pages.
+    if (!request_of(candidate).has_credit() || waits_for_sibling(candidate)) {
+      ++index;  // It waits for its reader or for its prompt, not for pages.
       continue;
     }
     bool made_room = false;
@@ -151,8 +183,53 @@ void Planner::admit_waiting(Tick& tick) {
 bool Planner::fits(Tick& tick, const PlannedSequence& candidate) const {
   if (free_slots_.empty()) return false;
   refresh_views(tick);
-  return options_.admission->admit(candidate.view, tick.views, pool_view(), tick.now_ns) &&
-         pool_.pages_for(candidate.view.num_tokens) <= pool_.num_free();
+  SequenceView view = candidate.view;
+  if (donor(candidate) != nullptr) {
+    view.shareable = (view.prompt_tokens - 1) / pool_.options().page_size;
+  }
+  return options_.admission->admit(view, tick.views, pool_view(), tick.now_ns) &&
+         pool_.pages_for(view.num_tokens) - view.shareable <= pool_.num_free();
+}
+
+/// Whether it may take the prompt's K and V from a sibling. One that still has to give the prompt's
+/// log-probabilities computes it.
+bool Planner::shares_prompt(const PlannedSequence& sequence) const {
+  const SequenceView& view = sequence.view;
+  const bool scores = sequence.scores_prompt && sequence.num_scored + 1 < view.prompt_tokens;
+  return request_of(sequence).num_choices > 1 && view.prompt_tokens > 1 && !scores;
+}
+
+/// A sibling that has computed the prompt but its last token: that one everybody computes, to
+/// sample what follows.
+const PlannedSequence* Planner::donor(const PlannedSequence& candidate) const {
+  if (!shares_prompt(candidate)) return nullptr;
+  for (const SequenceId id : request_of(candidate).running) {
+    const PlannedSequence& sibling = sequences_.at(id);
+    if (sibling.view.num_computed + 1 >= candidate.view.prompt_tokens) return &sibling;
+  }
+  return nullptr;
+}
+
+/// A sibling computes the prompt right now: soon it can be shared.
+bool Planner::waits_for_sibling(const PlannedSequence& candidate) const {
+  if (!shares_prompt(candidate) || donor(candidate) != nullptr) return false;
+  const auto& running = request_of(candidate).running;
+  return std::any_of(running.begin(), running.end(),
+                     [&](SequenceId id) { return !sequences_.at(id).ending; });
+}
+
+void Planner::share_prompt(Tick& tick, PlannedSequence& sequence) {
+  const PlannedSequence* const sibling = donor(sequence);
+  if (sibling == nullptr) return;
+  const std::uint32_t num_shared = sequence.view.prompt_tokens - 1;
+  pool_.fork(sibling->view.id, sequence.view.id, num_shared);
+  if (num_shared % pool_.options().page_size != 0) {
+    std::optional<PageCopy> copy;
+    const bool has_own = pool_.make_writable(sequence.view.id, num_shared, copy);
+    TICKERTAPE_ASSERT(has_own && copy);
+    tick.plan.copies.push_back(*copy);
+  }
+  sequence.view.num_computed = num_shared;
 }
 
 bool Planner::evict_parked(Tick& tick) {
@@ -170,6 +247,11 @@ bool Planner::evict_parked(Tick& tick) {
 void Planner::admit(Tick& tick, SequenceId id) {
   PlannedSequence& sequence = get(id);
   erase_waiting(id);
+  share_prompt(tick, sequence);
+  if (sequence.num_lost > sequence.view.num_computed) {
+    recomputed_tokens_ += sequence.num_lost - sequence.view.num_computed;
+  }
+  sequence.num_lost = 0;
   // All known tokens at once: a prefill under way never has to wait for pages.
   const bool grown = pool_.grow(id, sequence.view.num_tokens);
   TICKERTAPE_ASSERT(grown);
@@ -181,6 +263,8 @@ void Planner::admit(Tick& tick, SequenceId id) {
       running_.begin(), running_.end(), sequence.view.arrival,
       [&](std::uint64_t arrival, SequenceId other) { return arrival < get(other).view.arrival; });
   running_.insert(place, id);
+  auto& siblings = request_of(sequence).running;
+  siblings.insert(std::lower_bound(siblings.begin(), siblings.end(), id), id);
   tick.views_fresh = false;
   tick.plan.opened.push_back(PlanOpened{id, sequence.slot, sequence.view.preemptions > 0});
   plan_row(tick, sequence);
@@ -190,7 +274,7 @@ void Planner::fail_hopeless(Tick& tick) {
   if (!running_.empty() || pool_.num_free() != pool_.options().num_pages) return;
   for (const SequenceId id : waiting_) {
     const PlannedSequence& sequence = get(id);
-    if (sequence.granted <= sequence.emitted) continue;
+    if (!request_of(sequence).has_credit()) continue;
     if (!fits(tick, sequence)) end(id, FinishReason::error);
     return;  // The oldest alone; the next tick looks again.
   }

@@ -6,6 +6,7 @@
 
 #include <tickertape/batch.hpp>
 #include <tickertape/finish.hpp>
+#include <tickertape/kv_pool.hpp>
 #include <tickertape/policy.hpp>
 #include <tickertape/request.hpp>
 
@@ -13,15 +14,17 @@ namespace tickertape::actors {
 
 inline constexpr std::int64_t kNoDeadline = std::numeric_limits<std::int64_t>::max();
 
-/// What planning needs to know of a new sequence.
-struct NewSequence {
+/// What planning needs to know of a new request. Each of its choices is a sequence of its own:
+/// choice c has the id `id + c`.
+struct NewRequest {
   SequenceId id = 0;
+  std::uint32_t num_choices = 1;
   std::uint32_t prompt_tokens = 0;
   std::uint32_t max_tokens = 0;  ///< Prompt and generated tokens together, at most.
-  bool scores_prompt = false;    ///< Wants the prompt's log-probabilities.
+  bool scores_prompt = false;    ///< Wants the prompt's log-probabilities (choice 0 gives them).
   std::int32_t priority = 0;
   std::uint64_t client = 0;
-  std::uint64_t granted = 0;  ///< Tokens that the reader allows in all, so far.
+  std::uint64_t granted = 0;  ///< Tokens that the reader allows in all, so far, of all choices.
   std::int64_t deadline_ns = kNoDeadline;
 };
 
@@ -41,9 +44,10 @@ struct Demand {
 
 /// A change that came from a reader: drained from the streams before each plan.
 struct ReaderEvent {
-  SequenceId id = 0;
+  SequenceId id = 0;          ///< The request: that of its choice 0.
   std::uint64_t granted = 0;  ///< All tokens allowed so far.
   bool cancelled = false;
+  std::vector<std::uint32_t> stopped;  ///< Choices whose stop string was found.
 };
 
 struct PlanRow {
@@ -76,7 +80,8 @@ struct PlanEnded {
 struct Plan {
   std::uint64_t tick = 0;
   std::vector<PlanOpened> opened;
-  std::vector<SlotId> closed;  ///< Told with the next plan that has rows.
+  std::vector<SlotId> closed;    ///< Told with the next plan that has rows.
+  std::vector<PageCopy> copies;  ///< Take effect before the rows.
   std::vector<PlanRow> rows;
   PageTables tables;
   std::vector<PlanPreempted> preempted;

@@ -2,6 +2,7 @@
 #include "actors/planner.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <tickertape/assert.hpp>
 
@@ -18,11 +19,25 @@ Planner::Planner(PlannerOptions options) : options_(std::move(options)), pool_(o
   for (SlotId slot = 0; slot < options_.max_num_seqs; ++slot) free_slots_.insert(slot);
 }
 
-void Planner::add(const NewSequence& wanted, std::int64_t now_ns) {
-  TICKERTAPE_ASSERT(wanted.prompt_tokens > 0);
+void Planner::add(const NewRequest& wanted, std::int64_t now_ns) {
+  TICKERTAPE_ASSERT(wanted.prompt_tokens > 0 && wanted.num_choices > 0);
   TICKERTAPE_ASSERT(wanted.max_tokens >= wanted.prompt_tokens);
+  PlannedRequest request;
+  request.num_choices = wanted.num_choices;
+  request.num_left = wanted.num_choices;
+  request.granted = wanted.granted;
+  const bool is_new = requests_.emplace(wanted.id, std::move(request)).second;
+  TICKERTAPE_ASSERT(is_new);
+  for (std::uint32_t choice = 0; choice < wanted.num_choices; ++choice) {
+    add_choice(wanted, choice, now_ns);
+  }
+}
+
+void Planner::add_choice(const NewRequest& wanted, std::uint32_t choice, std::int64_t now_ns) {
+  const SequenceId id = wanted.id + choice;
   PlannedSequence sequence;
-  sequence.view.id = wanted.id;
+  sequence.request = wanted.id;
+  sequence.view.id = id;
   sequence.view.arrival = next_arrival_++;
   sequence.view.priority = wanted.priority;
   sequence.view.client = wanted.client;
@@ -30,11 +45,10 @@ void Planner::add(const NewSequence& wanted, std::int64_t now_ns) {
   sequence.view.num_tokens = wanted.prompt_tokens;
   sequence.view.max_tokens = wanted.max_tokens;
   sequence.view.deadline_ns = wanted.deadline_ns;
-  sequence.scores_prompt = wanted.scores_prompt;
-  sequence.granted = wanted.granted;
-  const auto [place, is_new] = sequences_.emplace(wanted.id, sequence);
+  sequence.scores_prompt = wanted.scores_prompt && choice == 0;
+  const auto [place, is_new] = sequences_.emplace(id, sequence);
   TICKERTAPE_ASSERT(is_new);
-  if (wanted.deadline_ns != kNoDeadline) deadlines_.emplace(wanted.deadline_ns, wanted.id);
+  if (wanted.deadline_ns != kNoDeadline) deadlines_.emplace(wanted.deadline_ns, id);
   insert_waiting(place->second, now_ns);
 }
 
@@ -42,10 +56,12 @@ void Planner::commit(const Demand& demand) {
   for (const RowDone& done : demand.done) {
     PlannedSequence& sequence = get(done.id);
     TICKERTAPE_ASSERT(sequence.in_flight);
-    sequence.in_flight = false;
+    land(sequence);
     sequence.view.num_computed += done.num_computed;
     sequence.view.num_tokens += done.num_emitted;
-    sequence.emitted += done.num_emitted;
+    PlannedRequest& request = request_of(sequence);
+    request.emitted += done.num_emitted;
+    if (request.granted <= request.emitted) exhausted_.push_back(sequence.request);
     sequence.num_scored += done.num_scored;
     TICKERTAPE_ASSERT(sequence.view.num_computed <= sequence.view.num_tokens);
     TICKERTAPE_ASSERT(sequence.view.num_tokens <= sequence.view.max_tokens);
@@ -57,15 +73,30 @@ void Planner::commit(const Demand& demand) {
   }
 }
 
+/// The row of the pass is done, or was taken out of the plan.
+void Planner::land(PlannedSequence& sequence) {
+  if (sequence.samples) --request_of(sequence).in_flight;
+  sequence.in_flight = false;
+  sequence.samples = false;
+}
+
 void Planner::apply(const ReaderEvent& event) {
-  const auto found = sequences_.find(event.id);
-  if (found == sequences_.end() || found->second.ending) return;
-  PlannedSequence& sequence = found->second;
-  sequence.granted = std::max(sequence.granted, event.granted);
-  if (event.cancelled) {
-    end(event.id, FinishReason::cancelled);
-  } else if (sequence.granted > sequence.emitted) {
-    unpark(sequence);
+  const auto found = requests_.find(event.id);
+  if (found == requests_.end()) return;
+  found->second.granted = std::max(found->second.granted, event.granted);
+  const bool has_credit = found->second.granted > found->second.emitted;
+  const std::uint32_t num_choices = found->second.num_choices;  // The last end forgets the request.
+  for (std::uint32_t choice = 0; choice < num_choices; ++choice) {
+    const auto sequence = sequences_.find(event.id + choice);
+    if (sequence == sequences_.end() || sequence->second.ending) continue;
+    const auto& stopped = event.stopped;
+    if (event.cancelled) {
+      end(event.id + choice, FinishReason::cancelled);
+    } else if (std::find(stopped.begin(), stopped.end(), choice) != stopped.end()) {
+      end(event.id + choice, FinishReason::stop);
+    } else if (has_credit) {
+      unpark(sequence->second);
+    }
   }
 }
 
@@ -82,6 +113,11 @@ void Planner::end_all(FinishReason reason) {
 const PlannedSequence* Planner::find(SequenceId id) const {
   const auto found = sequences_.find(id);
   return found == sequences_.end() ? nullptr : &found->second;
+}
+
+const PlannedRequest* Planner::find_request(SequenceId id) const {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : &found->second;
 }
 
 void Planner::end(SequenceId id, FinishReason reason) {
@@ -104,6 +140,7 @@ void Planner::forget(SequenceId id) {
     erase_waiting(id);
   }
   if (sequence.view.deadline_ns != kNoDeadline) deadlines_.erase({sequence.view.deadline_ns, id});
+  if (--request_of(sequence).num_left == 0) requests_.erase(sequence.request);
   sequences_.erase(id);
 }
 
@@ -114,6 +151,7 @@ void Planner::leave_running(PlannedSequence& sequence) {
   free_slots_.insert(sequence.slot);
   closed_slots_.push_back(sequence.slot);
   std::erase(running_, sequence.view.id);
+  std::erase(request_of(sequence).running, sequence.view.id);
 }
 
 void Planner::insert_waiting(const PlannedSequence& sequence, std::int64_t now_ns) {
@@ -152,14 +190,20 @@ void Planner::expire(std::int64_t now_ns) {
   }
 }
 
+/// A window that is used up parks all choices, also those that wait: their reader may have stalled.
 void Planner::update_parking(std::int64_t now_ns) {
-  for (const SequenceId id : running_) {
-    PlannedSequence& sequence = get(id);
-    if (sequence.ending || sequence.view.parked || sequence.granted > sequence.emitted) continue;
-    sequence.view.parked = true;
-    sequence.view.parked_since_ns = now_ns;
-    stalled_.emplace(now_ns, id);
+  for (const SequenceId first : exhausted_) {
+    const auto request = requests_.find(first);
+    if (request == requests_.end() || request->second.granted > request->second.emitted) continue;
+    for (SequenceId id = first; id < first + request->second.num_choices; ++id) {
+      const auto found = sequences_.find(id);
+      if (found == sequences_.end() || found->second.ending || found->second.view.parked) continue;
+      found->second.view.parked = true;
+      found->second.view.parked_since_ns = now_ns;
+      stalled_.emplace(now_ns, id);
+    }
   }
+  exhausted_.clear();
 }
 
 void Planner::unpark(PlannedSequence& sequence) {
@@ -191,12 +235,8 @@ void Planner::fill(EngineStats& stats) const {
   stats.num_running = running_.size();
   stats.num_waiting = waiting_.size();
   stats.num_parked = 0;
-  stats.held_tokens = 0;
-  for (const SequenceId id : running_) {
-    const SequenceView& view = sequences_.at(id).view;
-    stats.num_parked += view.parked ? 1 : 0;
-    stats.held_tokens += view.num_computed;
-  }
+  for (const SequenceId id : running_) stats.num_parked += sequences_.at(id).view.parked ? 1 : 0;
+  stats.held_tokens = count_held_tokens();
   stats.pages_total = pool_.options().num_pages;
   stats.pages_free = pool_.num_free();
   stats.pages_cached = pool_.num_cached();
@@ -207,8 +247,31 @@ void Planner::fill(EngineStats& stats) const {
   stats.recomputed_tokens = recomputed_tokens_;
 }
 
+/// A page that several choices share is counted once.
+std::uint64_t Planner::count_held_tokens() const {
+  const std::uint32_t page_size = pool_.options().page_size;
+  std::unordered_set<PageId> seen;
+  std::uint64_t sum = 0;
+  for (const SequenceId id : running_) {
+    const PlannedSequence& sequence = sequences_.at(id);
+    const std::uint32_t num_computed = sequence.view.num_computed;
+    if (request_of(sequence).num_choices == 1) {
+      sum += num_computed;
+      continue;
+    }
+    std::uint32_t first = 0;
+    for (const PageId page : pool_.pages(id)) {
+      const bool counts = pool_.references(page) == 1 || seen.insert(page).second;
+      if (counts && num_computed > first) sum += std::min(num_computed - first, page_size);
+      first += page_size;
+    }
+  }
+  return sum;
+}
+
 void Planner::check() const {
   pool_.check();
+  check_requests();
   TICKERTAPE_ASSERT(running_.size() + waiting_.size() == sequences_.size());
   TICKERTAPE_ASSERT(running_.size() + free_slots_.size() == options_.max_num_seqs);
   std::set<SlotId> slots(free_slots_);
@@ -224,10 +287,41 @@ void Planner::check() const {
     TICKERTAPE_ASSERT(stalled == sequence.view.parked);
   }
   TICKERTAPE_ASSERT(owners == pool_.num_owners());
+  for (const SequenceId id : running_) {
+    // What is written next is the writer's own page.
+    const PlannedSequence& sequence = sequences_.at(id);
+    const std::uint32_t page = sequence.view.num_computed / pool_.options().page_size;
+    const auto pages = pool_.pages(id);
+    TICKERTAPE_ASSERT(page >= pages.size() || pool_.references(pages[page]) == 1);
+  }
   for (std::size_t i = 1; i < running_.size(); ++i) {
     TICKERTAPE_ASSERT(sequences_.at(running_[i - 1]).view.arrival <
                       sequences_.at(running_[i]).view.arrival);
   }
+}
+
+void Planner::check_requests() const {
+  std::size_t num_left = 0;
+  std::size_t num_running = 0;
+  for (const auto& [first, request] : requests_) {
+    std::uint32_t left = 0;
+    std::uint64_t in_flight = 0;
+    for (SequenceId id = first; id < first + request.num_choices; ++id) {
+      const PlannedSequence* sequence = find(id);
+      if (sequence == nullptr) continue;
+      ++left;
+      in_flight += sequence->samples ? 1 : 0;
+      const auto& running = request.running;
+      TICKERTAPE_ASSERT(std::binary_search(running.begin(), running.end(), id) ==
+                        sequence->running);
+    }
+    TICKERTAPE_ASSERT(left > 0 && left == request.num_left);
+    TICKERTAPE_ASSERT(in_flight == request.in_flight);
+    TICKERTAPE_ASSERT(request.emitted + request.in_flight <= request.granted);
+    num_left += left;
+    num_running += request.running.size();
+  }
+  TICKERTAPE_ASSERT(num_left == sequences_.size() && num_running == running_.size());
 }
 
 }  // namespace tickertape::actors

@@ -10,7 +10,8 @@ class PromptOnly final : public AdmissionPolicy {
  public:
   bool admit(const SequenceView& candidate, std::span<const SequenceView> running,
              const PoolView& pool, std::int64_t) const override {
-    const std::uint32_t needed = pages_for(candidate.num_tokens, pool.page_size);
+    const std::uint32_t needed =
+        pages_for(candidate.num_tokens, pool.page_size) - candidate.shareable;
     const bool resumes = candidate.preemptions > 0 && !running.empty();
     return needed + (resumes ? 1 : 0) <= pool.num_free;
   }

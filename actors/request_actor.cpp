@@ -1,6 +1,7 @@
 // RequestActor: tokens into text, and the one end of a request.
 #include "actors/request_actor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <tickertape/assert.hpp>
@@ -14,11 +15,12 @@ double milliseconds(std::int64_t from_ns, std::int64_t to_ns) {
 
 }  // namespace
 
-RequestActor::RequestActor(std::shared_ptr<const Tokenizer> tokenizer, std::uint32_t prompt_tokens,
-                           std::int64_t submitted_ns)
-    : submitted_ns_(submitted_ns), task_(run()) {
-  if (tokenizer) detokenizer_.emplace(std::move(tokenizer));
-  finish_.usage.prompt_tokens = prompt_tokens;
+RequestActor::RequestActor(const RequestSetup& setup)
+    : choices_(setup.num_choices, Choice(ChoiceText(setup.tokenizer, setup.text))),
+      num_left_(setup.num_choices),
+      submitted_ns_(setup.submitted_ns),
+      task_(run()) {
+  finish_.usage.prompt_tokens = setup.prompt_tokens;
   const bool done = task_.start(nullptr, nullptr);
   TICKERTAPE_ASSERT(!done);
 }
@@ -34,65 +36,97 @@ RequestOutput RequestActor::deliver(StreamEvent& event, bool cancelled) {
 runtime::Task<> RequestActor::run() {
   for (;;) {
     StreamEvent& event = co_await NextEvent(*this);
-    if (ended_) {
-      output_.wasted = event.kind == StreamEvent::Kind::token;
+    const bool is_token = event.kind == StreamEvent::Kind::token;
+    if (num_left_ == 0 || (is_token && choices_[event.choice].ended())) {
+      output_.wasted = is_token;
       continue;
     }
     if (event.kind != StreamEvent::Kind::poke) last_ns_ = event.at_ns;
+    finish_.timings.ticks = std::max(finish_.timings.ticks, event.ticks);
     // The reader's word goes before what the lane still sends.
     if (cancelled_) {
-      output_.wasted = event.kind == StreamEvent::Kind::token;
-      on_end(FinishReason::cancelled, event.details.get(), last_ns_);
-      continue;
-    }
-    switch (event.kind) {
-      case StreamEvent::Kind::started:
-        started_ns_ = event.at_ns;
-        break;
-      case StreamEvent::Kind::token:
-        on_token(event);
-        break;
-      case StreamEvent::Kind::scores:
-        for (PromptLogprob& score : event.details->scores) scores_.push_back(std::move(score));
-        break;
-      case StreamEvent::Kind::preempted:
-        ++finish_.timings.preemptions;
-        output_.notice = Notice{Notice::Kind::preempted, event.how};
-        break;
-      case StreamEvent::Kind::resumed:
-        output_.notice = Notice{Notice::Kind::resumed, event.how};
-        break;
-      case StreamEvent::Kind::end:
-        on_end(event.reason, event.details.get(), event.at_ns);
-        break;
-      case StreamEvent::Kind::poke:
-        break;
+      on_cancelled(event);
+    } else {
+      on_event(event);
     }
   }
 }
 
-void RequestActor::on_token(StreamEvent& event) {
+void RequestActor::on_event(StreamEvent& event) {
+  Choice& choice = choices_[event.choice];
+  switch (event.kind) {
+    case StreamEvent::Kind::started:
+      if (started_ns_ < 0) started_ns_ = event.at_ns;
+      break;
+    case StreamEvent::Kind::token:
+      on_token(event, choice);
+      break;
+    case StreamEvent::Kind::scores:
+      for (PromptLogprob& score : event.details->scores) {
+        finish_.prompt_logprobs.push_back(std::move(score));
+      }
+      break;
+    case StreamEvent::Kind::preempted:
+      ++finish_.timings.preemptions;
+      output_.notice = Notice{Notice::Kind::preempted, event.how};
+      break;
+    case StreamEvent::Kind::resumed:
+      output_.notice = Notice{Notice::Kind::resumed, event.how};
+      break;
+    case StreamEvent::Kind::end:
+      end_choice(choice, event.reason, event.details.get());
+      break;
+    case StreamEvent::Kind::poke:
+      break;
+  }
+}
+
+void RequestActor::on_token(StreamEvent& event, Choice& choice) {
   if (first_token_ns_ < 0) first_token_ns_ = event.at_ns;
+  const bool is_stop = event.reason == FinishReason::stop;
   Token token;
   token.id = event.token;
-  token.seq = next_seq_++;
-  if (detokenizer_) token.text = detokenizer_->push(event.token);
+  token.index = event.choice;
+  token.seq = choice.finish.completion_tokens++;
+  token.text = choice.text.push(event.token, event.reason != FinishReason::none, is_stop);
   if (event.details) {
     token.logprob = event.details->logprob;
     token.top_logprobs = std::move(event.details->top);
   }
+  FinishReason reason = event.reason;
+  if (const std::string* stop = choice.text.stopped_by()) {
+    choice.finish.stop = *stop;
+    output_.stopped = reason == FinishReason::none;  // Else the lane has ended it already.
+    reason = FinishReason::stop;
+  } else if (is_stop) {
+    choice.finish.stop_token = event.token;
+  }
+  token.finish_reason = reason;
   ++finish_.usage.completion_tokens;
   output_.token = std::move(token);
+  if (reason != FinishReason::none) end_choice(choice, reason, nullptr);
 }
 
-void RequestActor::on_end(FinishReason reason, const EventDetails* details, std::int64_t at_ns) {
-  ended_ = true;
-  if (detokenizer_) detokenizer_->finish();
-  finish_.reason = reason;
-  finish_.prompt_logprobs = std::move(scores_);
-  if (details != nullptr) {
-    if (reason == FinishReason::error) finish_.error = details->error;
-    finish_.timings.ticks = details->ticks;
+void RequestActor::end_choice(Choice& choice, FinishReason reason, const EventDetails* details) {
+  if (choice.ended()) return;  // By a stop string, before the lane said so.
+  choice.finish.reason = reason;
+  if (details != nullptr && reason == FinishReason::error) choice.finish.error = details->error;
+  if (--num_left_ == 0) finish(last_ns_);
+}
+
+void RequestActor::on_cancelled(const StreamEvent& event) {
+  output_.wasted = event.kind == StreamEvent::Kind::token;
+  for (Choice& choice : choices_) end_choice(choice, FinishReason::cancelled, nullptr);
+}
+
+void RequestActor::finish(std::int64_t at_ns) {
+  finish_.reason = choices_.front().finish.reason;
+  for (const Choice& choice : choices_) {
+    if (choice.finish.reason == FinishReason::error && !finish_.error) {
+      finish_.reason = FinishReason::error;
+      finish_.error = choice.finish.error;
+    }
+    finish_.choices.push_back(choice.finish);
   }
   const std::int64_t decode_from = first_token_ns_ < 0 ? at_ns : first_token_ns_;
   const std::int64_t prefill_from = started_ns_ < 0 ? at_ns : started_ns_;

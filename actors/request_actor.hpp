@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <tickertape/finish.hpp>
 #include <tickertape/tokenizer.hpp>
 
+#include "actors/choice_text.hpp"
 #include "actors/stream_event.hpp"
 #include "runtime/task.hpp"
 
@@ -18,16 +20,24 @@ struct RequestOutput {
   std::optional<Token> token;
   std::optional<Notice> notice;
   std::optional<Finish> finish;  ///< At most once in the actor's life.
+  bool stopped = false;          ///< Its choice ended by a stop string: the lane must hear of it.
   bool wasted = false;           ///< A token that came after the end.
+};
+
+/// What a request actor is born with.
+struct RequestSetup {
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< May be null: then tokens have no text.
+  TextRules text;
+  std::uint32_t prompt_tokens = 0;
+  std::uint32_t num_choices = 1;
+  std::int64_t submitted_ns = 0;  ///< The lane's clock.
 };
 
 /// Lives in the stream's shared state and runs only inside deliver(), on the stream's executor, one
 /// call at a time.
 class RequestActor {
  public:
-  /// `tokenizer` may be null: then tokens have no text. `submitted_ns` is the lane's clock.
-  RequestActor(std::shared_ptr<const Tokenizer> tokenizer, std::uint32_t prompt_tokens,
-               std::int64_t submitted_ns);
+  explicit RequestActor(const RequestSetup& setup);
 
   /// Resumes the actor with one event; returns when it waits again. `cancelled`: the reader wants
   /// no more.
@@ -42,24 +52,32 @@ class RequestActor {
     StreamEvent& await_resume() const noexcept { return *actor.event_; }
   };
 
-  runtime::Task<> run();
-  void on_token(StreamEvent& event);
-  void on_end(FinishReason reason, const EventDetails* details, std::int64_t at_ns);
+  struct Choice {
+    explicit Choice(ChoiceText its_text) : text(std::move(its_text)) {}
+    ChoiceText text;
+    ChoiceFinish finish;
+    [[nodiscard]] bool ended() const noexcept { return finish.reason != FinishReason::none; }
+  };
 
-  std::optional<Detokenizer> detokenizer_;
+  runtime::Task<> run();
+  void on_event(StreamEvent& event);
+  void on_token(StreamEvent& event, Choice& choice);
+  void end_choice(Choice& choice, FinishReason reason, const EventDetails* details);
+  void on_cancelled(const StreamEvent& event);
+  void finish(std::int64_t at_ns);
+
   std::coroutine_handle<> waiter_;
   StreamEvent* event_ = nullptr;
   bool cancelled_ = false;
   RequestOutput output_;
 
+  std::vector<Choice> choices_;
+  std::size_t num_left_;  ///< Choices that have not ended.
   Finish finish_;
-  bool ended_ = false;
-  std::uint64_t next_seq_ = 0;
   std::int64_t submitted_ns_;
   std::int64_t started_ns_ = -1;
   std::int64_t first_token_ns_ = -1;
   std::int64_t last_ns_ = -1;
-  std::vector<PromptLogprob> scores_;
   runtime::Task<> task_;  ///< Last: its frame refers to the rest.
 };
 

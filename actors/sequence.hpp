@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include <tickertape/logit_processor.hpp>
 #include <tickertape/sampling.hpp>
 #include <tickertape/tokenizer.hpp>
 
@@ -20,15 +21,17 @@ struct Sequence {
   std::vector<TokenId> tokens;  ///< Prompt, then what was generated.
   std::uint32_t prompt_length = 0;
   std::uint32_t max_tokens = 0;  ///< Prompt and generated together, at most.
-  SamplingParams sampling;
+  SamplingParams sampling;       ///< stop_token_ids sorted.
+  std::shared_ptr<const LogitProcessor> logit_processor;
   std::uint64_t seed = 0;
   std::uint32_t choice = 0;
   std::int32_t prompt_logprobs = -1;
   std::shared_ptr<Stream> stream;
 
-  bool queued = true;    ///< Never admitted yet: it counts in the queue at the door.
-  bool counted = false;  ///< Its end is in the counters.
-  bool ended = false;    ///< Its end was delivered.
+  bool queued = true;               ///< Never admitted yet: it counts in the queue at the door.
+  std::uint32_t queued_tokens = 0;  ///< Prompt tokens that it counts for there.
+  bool counted = false;             ///< Its end is in the counters.
+  bool ended = false;               ///< Its end was delivered.
   std::uint32_t ticks = 0;
 };
 

@@ -32,19 +32,45 @@ runtime::Task<> StepperActor::run(runtime::StopSource& stop) {
     PlanMessage message = std::move(*received.message);
     take_plan(message);
     if (!message.plan.rows.empty()) {
-      const Ticket ticket = next_ticket_++;
-      {
-        const Batch batch = make_batch(message);
-        backend_.forward(ticket, batch);
+      start_pass(message);
+      while (pass_.num_pending > 0) {
+        const auto completed = co_await host_.completions().receive(&stop);
+        if (!completed) break;
+        end_operation(*completed.message);
       }
-      const auto completed = co_await host_.completions().receive(&stop);
-      if (!completed) break;
-      TICKERTAPE_ASSERT(*completed.message == ticket);
-      const BatchResult result = backend_.take(ticket);
-      if (result.status == PassStatus::abandoned) break;
-      demand = commit(message.plan, result);
+      if (pass_.num_pending > 0 || pass_.result.status == PassStatus::abandoned) break;
+      demand = commit(message.plan, pass_.result);
     }
     delivery_.flush();
+  }
+}
+
+void StepperActor::start_pass(const PlanMessage& message) {
+  pass_ = Pass();
+  if (!message.plan.copies.empty()) {
+    std::vector<PageMove> moves;
+    moves.reserve(message.plan.copies.size());
+    for (const PageCopy& copy : message.plan.copies)
+      moves.push_back(PageMove{0, copy.from, copy.to});
+    ++pass_.num_pending;
+    backend_.copy_pages(next_ticket_++, moves);
+  }
+  // Operations take effect in their order: the pass need not wait for the copies.
+  const Batch batch = make_batch(message);
+  ++pass_.num_pending;
+  pass_.forward = next_ticket_++;
+  backend_.forward(pass_.forward, batch);
+}
+
+void StepperActor::end_operation(Ticket ticket) {
+  TICKERTAPE_ASSERT(pass_.num_pending > 0 && ticket <= pass_.forward);
+  --pass_.num_pending;
+  BatchResult result = backend_.take(ticket);
+  const bool copy_failed = ticket != pass_.forward && result.status != PassStatus::ok;
+  if (ticket == pass_.forward && pass_.result.status == PassStatus::ok) {
+    pass_.result = std::move(result);
+  } else if (copy_failed) {
+    pass_.result = std::move(result);  // What the pass read was not there: no row counts.
   }
 }
 
@@ -114,6 +140,12 @@ void StepperActor::open_slot(Batch& batch, const PlanOpened& opened,
   slot.seed = sequence.seed;
   slot.choice = sequence.choice;
   slot.prompt_length = sequence.prompt_length;
+  if (sequence.sampling.min_tokens > 0) {
+    slot.suppressed = end_tokens_;
+    const auto& stops = sequence.sampling.stop_token_ids;
+    slot.suppressed.insert(slot.suppressed.end(), stops.begin(), stops.end());
+  }
+  slot.processor = sequence.logit_processor;
   slot.first_token = static_cast<std::uint32_t>(batch.opened_ids.size());
   slot.num_tokens = static_cast<std::uint32_t>(sequence.tokens.size());
   batch.opened_ids.insert(batch.opened_ids.end(), sequence.tokens.begin(), sequence.tokens.end());
@@ -151,6 +183,10 @@ Demand StepperActor::commit(const Plan& plan, const BatchResult& result) {
           sequence, FinishReason::error,
           ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite", {}, 0});
       done.ended = true;
+    } else if (!result.rows[i].fault.empty()) {
+      delivery_.end(sequence, FinishReason::error,
+                    ErrorInfo{Errc::internal, result.rows[i].fault, {}, 0});
+      done.ended = true;
     } else {
       done = commit_row(planned, result, result.rows[i]);
     }
@@ -171,18 +207,16 @@ RowDone StepperActor::commit_row(const PlanRow& planned, const BatchResult& resu
   }
   const bool is_full = sequence.tokens.size() >= sequence.max_tokens;
   const bool reached_end = planned.first_position + planned.num_tokens == sequence.tokens.size();
-  FinishReason reason = FinishReason::none;
   if (reached_end && is_full) {
-    reason = FinishReason::length;  // Only the prompt's log-probabilities were wanted.
+    // Only the prompt's log-probabilities were wanted.
+    delivery_.end(sequence, FinishReason::length, ErrorInfo());
+    done.ended = true;
   } else if (row.num_tokens > 0) {
     sequence.tokens.push_back(result.tokens[row.first_token]);
-    deliver_token(sequence, result, row, sequence.sampling.logprobs >= 0);
+    const FinishReason reason = end_after(sequence);
+    deliver_token(sequence, result, row, reason);
     done.num_emitted = 1;
-    reason = end_after(sequence);
-  }
-  if (reason != FinishReason::none) {
-    delivery_.end(sequence, reason, ErrorInfo());
-    done.ended = true;
+    done.ended = reason != FinishReason::none;
   }
   return done;
 }
@@ -207,11 +241,11 @@ void StepperActor::deliver_scores(const PlanRow& planned, Sequence& sequence,
 }
 
 void StepperActor::deliver_token(Sequence& sequence, const BatchResult& result,
-                                 const RowResult& row, bool with_logprobs) {
+                                 const RowResult& row, FinishReason reason) {
   StreamEvent event = StreamEvent::of_token(sequence.tokens.back(), host_.now());
   host_.scheduler().trace(kTraceToken, sequence.id,
                           static_cast<std::uint64_t>(sequence.tokens.back()));
-  if (with_logprobs && row.num_logprobs > 0) {
+  if (sequence.sampling.logprobs >= 0 && row.num_logprobs > 0) {
     const PositionLogprobs& entry = result.logprobs[row.first_logprob + row.num_logprobs - 1];
     const auto top = result.top.begin() + entry.first_top;
     const auto wanted = std::min<std::uint32_t>(
@@ -221,14 +255,22 @@ void StepperActor::deliver_token(Sequence& sequence, const BatchResult& result,
     event.details->top.assign(top, top + wanted);
   }
   port_.counters().generation_tokens.fetch_add(1, std::memory_order_relaxed);
-  delivery_.send(sequence, std::move(event));
+  if (reason == FinishReason::none) {
+    delivery_.send(sequence, std::move(event));
+  } else {
+    delivery_.send_last(sequence, std::move(event), reason);
+  }
 }
 
 FinishReason StepperActor::end_after(const Sequence& sequence) const {
-  if (!sequence.sampling.ignore_eos &&
-      std::binary_search(end_tokens_.begin(), end_tokens_.end(), sequence.tokens.back())) {
-    return FinishReason::stop;
-  }
+  const SamplingParams& sampling = sequence.sampling;
+  const TokenId last = sequence.tokens.back();
+  const bool ends =
+      (!sampling.ignore_eos && std::binary_search(end_tokens_.begin(), end_tokens_.end(), last)) ||
+      std::binary_search(sampling.stop_token_ids.begin(), sampling.stop_token_ids.end(), last);
+  // Backends never sample one too early; a scripted one may say it all the same.
+  const std::size_t num_generated = sequence.tokens.size() - sequence.prompt_length;
+  if (ends && num_generated > sampling.min_tokens) return FinishReason::stop;
   return sequence.tokens.size() >= sequence.max_tokens ? FinishReason::length : FinishReason::none;
 }
 

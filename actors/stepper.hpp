@@ -29,7 +29,16 @@ class StepperActor {
   [[nodiscard]] Delivery& delivery() noexcept { return delivery_; }
 
  private:
+  /// The operations of a tick that the backend works on.
+  struct Pass {
+    std::size_t num_pending = 0;
+    Ticket forward = 0;
+    BatchResult result;  ///< The forward's, or the copies' when those failed.
+  };
+
   void take_plan(PlanMessage& message);
+  void start_pass(const PlanMessage& message);
+  void end_operation(Ticket ticket);
   /// Null when it has none.
   std::shared_ptr<Sequence> leave_slot(SequenceId id);
   [[nodiscard]] Batch make_batch(const PlanMessage& message) const;
@@ -41,7 +50,7 @@ class StepperActor {
   void deliver_scores(const PlanRow& planned, Sequence& sequence, const BatchResult& result,
                       const RowResult& row, RowDone& done);
   void deliver_token(Sequence& sequence, const BatchResult& result, const RowResult& row,
-                     bool with_logprobs);
+                     FinishReason reason);
   [[nodiscard]] FinishReason end_after(const Sequence& sequence) const;
 
   Backend& backend_;
@@ -52,6 +61,7 @@ class StepperActor {
   std::vector<TokenId> end_tokens_;
   std::vector<std::shared_ptr<Sequence>> slots_;  ///< By slot; null = closed.
   Delivery delivery_;
+  Pass pass_;
   Ticket next_ticket_ = 1;
 };
 

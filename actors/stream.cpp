@@ -14,7 +14,7 @@ Stream::Stream(StreamSetup setup, std::shared_ptr<LanePort> port, std::shared_pt
       port_(std::move(port)),
       outbox_(std::move(outbox)),
       executor_of_(std::move(executor)),
-      actor_(std::move(setup.tokenizer), accepted_.prompt_tokens, setup.submitted_ns),
+      actor_(setup.request),
       granted_(setup.window) {}
 
 Stream::~Stream() {
@@ -61,12 +61,14 @@ void Stream::deliver(StreamEvent& event) {
   if (output.wasted && port_) port_->counters().wasted_tokens.fetch_add(1);
   if (output.token || output.finish) {
     const std::lock_guard lock(mutex_);
+    if (output.stopped) stopped_.push_back(output.token->index);
     if (output.token && !dropped_) ready_.push_back(std::move(*output.token));
     if (output.finish) {
       finish_ = std::move(*output.finish);
       ended_ = true;
     }
   }
+  if (output.stopped) mark_dirty();
   pump_rejected();
   pump();
   if (output.notice && on_notice_) on_notice_(*output.notice);
@@ -114,6 +116,11 @@ void Stream::add_credit(std::uint32_t tokens) {
 void Stream::mark_dirty() {
   if (!port_ || dirty_.exchange(true)) return;
   port_->mark_dirty(shared_from_this());
+}
+
+std::vector<std::uint32_t> Stream::take_stopped() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(stopped_, {});
 }
 
 void Stream::cancel() {

@@ -23,12 +23,11 @@ struct StreamSetup {
   std::uint32_t window = 64;
   bool manual_credit = false;
   std::function<void(const Notice&)> on_notice;
-  std::shared_ptr<const Tokenizer> tokenizer;
-  std::int64_t submitted_ns = 0;
+  RequestSetup request;
 };
 
 /// Thread rules: StreamCore's members on any thread; deliver() on the stream's executor, one at a
-/// time (the outbox sees to it); granted() and cancelled() on the lane.
+/// time (the outbox sees to it); granted(), cancelled() and take_stopped() on the lane.
 class Stream final : public detail::StreamCore, public std::enable_shared_from_this<Stream> {
  public:
   using ExecutorOf = std::function<boost::asio::any_io_executor()>;
@@ -58,7 +57,9 @@ class Stream final : public detail::StreamCore, public std::enable_shared_from_t
 
   [[nodiscard]] std::uint64_t granted() const noexcept { return granted_.load(); }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(); }
-  /// REQUIRES: called before granted() and cancelled() are read, so that no change is missed.
+  /// Choices whose stop string was found since the last call.
+  [[nodiscard]] std::vector<std::uint32_t> take_stopped();
+  /// REQUIRES: called before the above are read, so that no change is missed.
   void clear_dirty() noexcept { dirty_.store(false); }
   [[nodiscard]] const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
 
@@ -91,6 +92,7 @@ class Stream final : public detail::StreamCore, public std::enable_shared_from_t
   ReadPtr read_;
   std::vector<ReadPtr> cancelled_reads_;  ///< To be completed with operation_aborted.
   std::vector<ReadPtr> second_reads_;     ///< To be completed with Errc::read_pending.
+  std::vector<std::uint32_t> stopped_;
   bool ended_ = false;
   bool dropped_ = false;
   Finish finish_;

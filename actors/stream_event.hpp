@@ -16,18 +16,17 @@ struct EventDetails {
   std::optional<float> logprob;       ///< `token`
   std::vector<TokenLogprob> top;      ///< `token`
   ErrorInfo error;                    ///< `end`
-  std::uint32_t ticks = 0;            ///< `end`
 };
 
 /// Moved from the lane to the stream's executor in one batch per executor and tick.
 struct StreamEvent {
   enum class Kind : std::uint8_t {
     started,    ///< Admitted for the first time.
-    token,      ///< One sampled token.
+    token,      ///< One sampled token; the choice's last when `reason` says so.
     scores,     ///< Log-probabilities of prompt tokens.
     preempted,  ///< Lost its pages.
     resumed,    ///< Has pages again.
-    end,        ///< No more tokens: why.
+    end,        ///< No more tokens of this choice, and none comes with it: why.
     poke        ///< Something on the reader's side: a read, a cancellation.
   };
 
@@ -38,13 +37,13 @@ struct StreamEvent {
     event.token = id;
     return event;
   }
-  static StreamEvent of_end(FinishReason why, ErrorInfo error, std::uint32_t ticks,
-                            std::int64_t when_ns) {
+  static StreamEvent of_end(FinishReason why, ErrorInfo error, std::int64_t when_ns) {
     StreamEvent event(Kind::end, when_ns);
     event.reason = why;
-    event.details = std::make_unique<EventDetails>();
-    event.details->error = std::move(error);
-    event.details->ticks = ticks;
+    if (error) {
+      event.details = std::make_unique<EventDetails>();
+      event.details->error = std::move(error);
+    }
     return event;
   }
 
@@ -52,6 +51,8 @@ struct StreamEvent {
   FinishReason reason = FinishReason::none;
   Notice::How how = Notice::How::recompute;
   TokenId token = -1;
+  std::uint32_t choice = 0;
+  std::uint32_t ticks = 0;  ///< Passes that the choice had a row in.
   std::int64_t at_ns;
   std::unique_ptr<EventDetails> details;
 };

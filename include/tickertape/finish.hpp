@@ -57,7 +57,7 @@ struct Timings {
   std::uint32_t preemptions = 0;
   std::uint32_t swapped_pages = 0;
   std::uint32_t cached_tokens = 0;
-  std::uint32_t ticks = 0;  ///< Passes it had a row in.
+  std::uint32_t ticks = 0;  ///< Passes it had a row in; with several choices, the longest one's.
 };
 
 /// A prompt token's score: log-probability given what stands before it.

@@ -20,6 +20,7 @@ struct SequenceView {
   std::uint32_t num_computed = 0;  ///< Those whose K and V are in pages.
   std::uint32_t max_tokens = 0;    ///< Most tokens that it may come to have in all.
   std::uint32_t pages = 0;         ///< Pages that it holds.
+  std::uint32_t shareable = 0;     ///< Of a candidate: pages that a sibling has for it already.
   bool parked = false;             ///< Out of credit.
   std::int64_t parked_since_ns = 0;
   std::int64_t deadline_ns = 0;  ///< INT64_MAX = none.
@@ -37,7 +38,8 @@ struct PoolView {
 class AdmissionPolicy {
  public:
   virtual ~AdmissionPolicy() = default;
-  /// `running` are those with pages. All of the candidate's known tokens get pages if admitted.
+  /// `running` are those with pages. All of the candidate's known tokens get pages if admitted;
+  /// `shareable` of them are taken from a sibling, the others must be free.
   [[nodiscard]] virtual bool admit(const SequenceView& candidate,
                                    std::span<const SequenceView> running, const PoolView& pool,
                                    std::int64_t now_ns) const = 0;

@@ -30,7 +30,12 @@ struct World::Reader {
   SamplingParams sampling;
   std::uint32_t max_tokens = 0;
   std::shared_ptr<actors::Stream> stream;
-  std::vector<TokenId> got;
+  std::uint32_t num_choices = 1;
+  std::vector<std::string> stop;
+  std::size_t num_got = 0;
+  std::vector<std::vector<TokenId>> got;  ///< By choice.
+  std::vector<std::string> text;          ///< By choice.
+  std::vector<FinishReason> last;         ///< By choice: what its last token said.
   error_code error;
   bool at_end = false;
   bool reading = false;
@@ -46,8 +51,13 @@ struct World::Read final : detail::PendingRead {
     reader.reading = false;
     reader.error = error;
     for (const Token& token : tokens) {
-      if (token.seq != reader.got.size()) world.breaks("a token's seq has a gap");
-      reader.got.push_back(token.id);
+      auto& got = reader.got.at(token.index);
+      if (token.seq != got.size()) world.breaks("a token's seq has a gap");
+      if (reader.last[token.index] != FinishReason::none) world.breaks("a token after the last");
+      got.push_back(token.id);
+      reader.text[token.index] += token.text;
+      reader.last[token.index] = token.finish_reason;
+      ++reader.num_got;
     }
     reader.at_end = !error && tokens.empty();
     reader.completed.set();
@@ -74,6 +84,7 @@ WorldOptions WorldOptions::draw(std::uint64_t seed) {
   options.kill_executor = dice.random(6) == 0;
   options.stop_early = dice.random(8) == 0;
   options.delay_per_1024 = dice.random(2) == 0 ? 0 : 64;
+  options.choices = seed % 2 == 0;
   options.fake.pass_ns = dice.random(2) == 0 ? 0 : kMillisecond;
   options.fake.token_ns = options.fake.pass_ns / 50;
   if (dice.random(5) == 0) options.fake.fail_at.push_back(dice.random(30));
@@ -112,8 +123,9 @@ World::World(WorldOptions options)
   };
 
   actors::IntakeOptions intake;
-  intake.max_model_len = options_.num_pages * options_.page_size;
-  intake.vocab_size = options_.fake.vocab_size;
+  intake.limits.max_model_len = options_.num_pages * options_.page_size;
+  intake.limits.vocab_size = options_.fake.vocab_size;
+  intake.limits.max_num_seqs = options_.max_num_seqs;
   intake_.emplace(
       model_, intake, port_, [this] { return scheduler_.now(); },
       [this] { return scheduler_.random(1000); });
@@ -143,7 +155,7 @@ void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) 
   ++plans_;
   for (const Reader& reader : readers_) {
     if (reader.dropped_at_plan == 0) continue;
-    const auto* left = planner.find(reader.stream->accepted().request_id);
+    const auto* left = planner.find_request(reader.stream->accepted().request_id);
     if (left != nullptr && plans_ > reader.dropped_at_plan + 2) {
       breaks("a dropped stream holds its pages for more than two ticks");
     }
@@ -164,7 +176,7 @@ void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) 
     bool all_out_of_credit = true;
     for (const Reader& reader : readers_) {
       const auto* known =
-          reader.stream ? planner.find(reader.stream->accepted().request_id) : nullptr;
+          reader.stream ? planner.find_request(reader.stream->accepted().request_id) : nullptr;
       if (known != nullptr && known->granted > known->emitted) all_out_of_credit = false;
     }
     if (!all_out_of_credit) breaks("nobody runs although somebody could");
@@ -192,9 +204,29 @@ Request World::make_request(Reader& reader) {
     ++(notice.kind == Notice::Kind::preempted ? reader.preempted : reader.resumed);
   };
   reader.quit_after = static_cast<std::uint32_t>(scheduler_.random(12));
+  draw_choices(reader, request);
   reader.prompt = request.prompt_ids;
   reader.sampling = request.sampling;
+  reader.got.resize(request.n);
+  reader.text.resize(request.n);
+  reader.last.resize(request.n);
   return request;
+}
+
+/// From dice of its own, so that worlds without choices stay as they are.
+void World::draw_choices(Reader& reader, Request& request) {
+  if (!options_.choices) return;
+  runtime::SimScheduler dice(options_.seed * 104729 + reader.index);
+  if (dice.random(2) == 0) {
+    request.n = 1 + static_cast<std::uint32_t>(dice.random(std::min(6U, options_.max_num_seqs)));
+  }
+  // Three of four tokens are written "[123]": these span two tokens, or begin within one.
+  if (dice.random(3) == 0) {
+    const auto digit = static_cast<char>('1' + dice.random(9));
+    request.stop = {std::string("][") + digit + '0', std::string("[4") + digit};
+  }
+  reader.num_choices = request.n;
+  reader.stop = request.stop;
 }
 
 runtime::Task<> World::live(Reader& reader) {
@@ -202,7 +234,8 @@ runtime::Task<> World::live(Reader& reader) {
   static_cast<void>(co_await runtime::sleep_until(scheduler_, scheduler_.now() + delay, nullptr));
   if (killed_[reader.executor] || stopped_) co_return;
   Request request = make_request(reader);
-  reader.stream = intake_->submit(std::move(request), outboxes_[reader.executor], {}, std::nullopt);
+  reader.stream = intake_->submit(std::move(request), outboxes_[reader.executor], {}, std::nullopt,
+                                  scheduler_.now());
   reader.max_tokens = reader.stream->accepted().max_tokens;
   co_await read_all(reader);
 }
@@ -225,10 +258,10 @@ runtime::Task<bool> World::read_once(Reader& reader) {
 
 runtime::Task<> World::read_all(Reader& reader) {
   for (;;) {
-    if (reader.habit == Habit::stall && reader.got.size() >= reader.quit_after) {
+    if (reader.habit == Habit::stall && reader.num_got >= reader.quit_after) {
       co_return;  // Never reads again; the engine must not mind.
     }
-    if (reader.got.size() >= reader.quit_after) {
+    if (reader.num_got >= reader.quit_after) {
       if (reader.habit == Habit::cancel) reader.stream->cancel();
       if (reader.habit == Habit::drop) {
         // At any phase: in the queue, in prefill, while decoding.
@@ -271,30 +304,64 @@ runtime::Task<> World::trouble() {
 void World::judge(const Reader& reader) {
   if (!reader.stream) return;
   const auto who = "reader " + std::to_string(reader.index) + ": ";
-  const std::uint64_t seed = reader.stream->accepted().seed;
-  const auto expected = paged_fake_expected(reader.prompt, reader.sampling, seed, 0,
-                                            reader.max_tokens, options_.fake);
-  if (reader.got.size() > expected.size() ||
-      !std::equal(reader.got.begin(), reader.got.end(), expected.begin())) {
-    breaks(who + "tokens differ from those of the undisturbed request");
-  }
+  for (std::uint32_t i = 0; i < reader.num_choices; ++i) judge_choice(reader, i);
   if (killed_[reader.executor] || reader.habit == Habit::drop) return;
   const Finish finish = reader.stream->finish();
   if (finish.reason == FinishReason::none) {
     breaks(who + "never ended (habit " + std::to_string(static_cast<int>(reader.habit)) + ", " +
-           std::to_string(reader.got.size()) + " tokens read, reading " +
+           std::to_string(reader.num_got) + " tokens read, reading " +
            std::to_string(reader.reading) + ", stopped " + std::to_string(stopped_) + ", id " +
            std::to_string(reader.stream->accepted().request_id) + ")");
   }
   ++result_.finished[static_cast<std::size_t>(finish.reason)];
   if (reader.habit == Habit::stall) return;
   if (reader.ends != 1) breaks(who + "heard of its end " + std::to_string(reader.ends) + " times");
-  const bool whole = finish.reason == FinishReason::stop || finish.reason == FinishReason::length;
-  if (whole && reader.got.size() != expected.size()) breaks(who + "ended before its last token");
-  if (finish.usage.completion_tokens != reader.got.size()) breaks(who + "usage is wrong");
+  if (finish.usage.completion_tokens != reader.num_got) breaks(who + "usage is wrong");
   if (reader.preempted < reader.resumed) breaks(who + "resumed more often than preempted");
   if (finish.timings.preemptions != reader.preempted) breaks(who + "preemptions are miscounted");
   judge_scores(reader, finish);
+}
+
+/// The tokens are those of the undisturbed choice, up to its stop string.
+void World::judge_choice(const Reader& reader, std::uint32_t index) {
+  const auto who = "reader " + std::to_string(reader.index) + ", choice " + std::to_string(index);
+  auto expected =
+      paged_fake_expected(reader.prompt, reader.sampling, reader.stream->accepted().seed, index,
+                          reader.max_tokens, options_.fake);
+  Detokenizer detokenizer(model_->tokenizer());
+  std::string text;
+  std::string searched;
+  std::size_t text_end = std::string::npos;
+  for (std::size_t i = 0; i < expected.size() && text_end == std::string::npos; ++i) {
+    const std::string piece = detokenizer.push(expected[i]);
+    text += piece;
+    if (i < reader.sampling.min_tokens) continue;
+    searched += piece;
+    for (const std::string& stop : reader.stop) {
+      const std::size_t place = searched.find(stop);
+      if (place != std::string::npos) {
+        text_end = std::min(text_end, text.size() - searched.size() + place);
+      }
+    }
+    if (text_end != std::string::npos) expected.resize(i + 1);
+  }
+  const auto& got = reader.got[index];
+  if (got.size() > expected.size() || !std::equal(got.begin(), got.end(), expected.begin())) {
+    breaks(who + ": tokens differ from those of the undisturbed request");
+  }
+  if (!text.substr(0, text_end).starts_with(reader.text[index])) breaks(who + ": the text differs");
+  const Finish finish = reader.stream->finish();
+  const bool reads_on = reader.habit != Habit::drop && reader.habit != Habit::stall;
+  if (finish.choices.empty() || killed_[reader.executor] || !reads_on) return;
+  const ChoiceFinish& end = finish.choices.at(index);
+  if (reader.max_tokens > 0 &&
+      (end.reason == FinishReason::stop || end.reason == FinishReason::length)) {
+    if (got.size() != expected.size()) breaks(who + ": ended before its last token");
+    if (reader.text[index] != text.substr(0, text_end)) breaks(who + ": text is missing");
+    if (reader.last[index] != end.reason) breaks(who + ": the last token told another end");
+    if (end.stop.empty() != (text_end == std::string::npos)) breaks(who + ": a wrong stop string");
+  }
+  if (!end.stop.empty()) ++result_.stopped_by_string;
 }
 
 void World::judge_scores(const Reader& reader, const Finish& finish) {
@@ -347,6 +414,7 @@ WorldResult World::run() {
   result_.preemptions = stats.preemptions;
   result_.resumed_tokens = stats.recomputed_tokens;
   result_.ticks = stats.ticks;
+  result_.copied_pages = probe_->copied_pages;
   lane_->request_stop();
   if (!scheduler_.run(kMaxSteps)) breaks("it never stopped");
   result_.digest = scheduler_.digest();

@@ -35,6 +35,7 @@ struct WorldOptions {
   bool misbehave = true;  ///< Readers cancel, stall, drop, miss deadlines.
   bool kill_executor = false;
   bool stop_early = false;
+  bool choices = false;  ///< Some requests want several choices, some have stop strings.
   unsigned delay_per_1024 = 0;
   PagedFakeOptions fake;
 
@@ -49,6 +50,8 @@ struct WorldResult {
   std::uint64_t resumed_tokens = 0;
   std::array<std::uint64_t, kNumFinishReasons> finished{};
   std::uint64_t parked_seen = 0;
+  std::uint64_t copied_pages = 0;
+  std::uint64_t stopped_by_string = 0;
   std::uint64_t ticks = 0;
 };
 
@@ -77,11 +80,13 @@ class World {
   void breaks(const std::string& what);
   void plan_made(const actors::Planner& planner, const actors::Plan& plan);
   Request make_request(Reader& reader);
+  void draw_choices(Reader& reader, Request& request);
   runtime::Task<> live(Reader& reader);
   runtime::Task<> read_all(Reader& reader);
   runtime::Task<bool> read_once(Reader& reader);
   runtime::Task<> trouble();
   void judge(const Reader& reader);
+  void judge_choice(const Reader& reader, std::uint32_t index);
   void judge_scores(const Reader& reader, const Finish& finish);
   void judge_pool();
 

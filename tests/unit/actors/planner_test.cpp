@@ -2,62 +2,13 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-#include "actors/planner.hpp"
+#include "tests/unit/actors/planning.hpp"
 
 namespace {
 
 using namespace tickertape;
 using namespace tickertape::actors;
-
-PlannerOptions small_options() {
-  PlannerOptions options;
-  options.pool = KvPoolOptions{24, 16};
-  options.max_num_seqs = 8;
-  options.max_num_batched_tokens = 64;
-  options.park_grace_ns = 100;
-  options.stall_timeout_ns = 1000;
-  return options;
-}
-
-NewSequence sequence(SequenceId id, std::uint32_t prompt, std::uint32_t generate,
-                     std::uint64_t granted = 1000) {
-  NewSequence wanted;
-  wanted.id = id;
-  wanted.prompt_tokens = prompt;
-  wanted.max_tokens = prompt + generate;
-  wanted.granted = granted;
-  return wanted;
-}
-
-/// What a backend would do with a plan: every sampling row gives one token; a full one ends.
-Demand run(const Planner& planner, const Plan& plan) {
-  Demand demand;
-  for (const PlanRow& row : plan.rows) {
-    const SequenceView& view = planner.find(row.id)->view;
-    RowDone done;
-    done.id = row.id;
-    done.num_computed = row.num_tokens;
-    done.num_emitted = row.output == RowOutput::sample ? 1 : 0;
-    done.ended = done.num_emitted == 1 && view.num_tokens + 1 == view.max_tokens;
-    demand.done.push_back(done);
-  }
-  return demand;
-}
-
-Plan tick(Planner& planner, std::int64_t now_ns = 0) {
-  Plan plan = planner.make_plan(now_ns);
-  planner.check();
-  planner.commit(run(planner, plan));
-  planner.check();
-  return plan;
-}
-
-const PlanRow* row_of(const Plan& plan, SequenceId id) {
-  for (const PlanRow& row : plan.rows) {
-    if (row.id == id) return &row;
-  }
-  return nullptr;
-}
+using namespace tickertape::test;
 
 BOOST_AUTO_TEST_CASE(nothing_to_do_is_an_empty_plan) {
   Planner planner(small_options());
@@ -138,7 +89,7 @@ BOOST_AUTO_TEST_CASE(out_of_credit_is_parked_and_costs_nobody_else) {
   const Plan parked = tick(planner, 10);
   BOOST_TEST(row_of(parked, 1) == nullptr);
   BOOST_TEST(row_of(parked, 2) != nullptr);
-  planner.apply(ReaderEvent{1, 3, false});
+  planner.apply(ReaderEvent{1, 3, false, {}});
   const Plan plan = tick(planner, 20);
   BOOST_TEST(row_of(plan, 1) != nullptr);
   BOOST_TEST(row_of(tick(planner, 30), 1) == nullptr);
@@ -170,20 +121,20 @@ BOOST_AUTO_TEST_CASE(parked_pages_are_taken_after_the_grace_when_others_need_the
   BOOST_TEST(late.preempted[0].id == 1U);
   BOOST_TEST(late.opened.at(0).id == 2U);
   // It comes back once its reader gives credit and there is room.
-  planner.apply(ReaderEvent{1, 2, false});
+  planner.apply(ReaderEvent{1, 2, false, {}});
   for (int i = 0; i < 40 && planner.num_running() < 1; ++i) tick(planner, 200);
   for (int i = 0; i < 40; ++i) tick(planner, 200);
-  BOOST_TEST(planner.find(1)->emitted == 2U);
+  BOOST_TEST(planner.find_request(1)->emitted == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(deadlines_end_waiting_and_running_sequences) {
   PlannerOptions options = small_options();
   options.max_num_seqs = 1;
   Planner planner(options);
-  NewSequence first = sequence(1, 10, 50);
+  NewRequest first = sequence(1, 10, 50);
   first.deadline_ns = 500;
   planner.add(first, 0);
-  NewSequence second = sequence(2, 10, 50);
+  NewRequest second = sequence(2, 10, 50);
   second.deadline_ns = 300;
   planner.add(second, 0);
   BOOST_TEST(tick(planner, 0).wake_at_ns == 300);
@@ -198,7 +149,7 @@ BOOST_AUTO_TEST_CASE(pages_of_a_pass_under_way_are_fenced) {
   Planner planner(small_options());
   planner.add(sequence(1, 10, 50), 0);
   const Plan plan = planner.make_plan(0);
-  planner.apply(ReaderEvent{1, 1000, true});
+  planner.apply(ReaderEvent{1, 1000, true, {}});
   BOOST_TEST(planner.pool().num_held() == 1U);
   const Plan meanwhile = planner.make_plan(0);
   BOOST_TEST((meanwhile.ended.at(0).reason == FinishReason::cancelled));
@@ -211,11 +162,11 @@ BOOST_AUTO_TEST_CASE(pages_of_a_pass_under_way_are_fenced) {
 BOOST_AUTO_TEST_CASE(cancelling_twice_or_after_the_end_changes_nothing) {
   Planner planner(small_options());
   planner.add(sequence(1, 10, 50), 0);
-  planner.apply(ReaderEvent{1, 1000, true});
-  planner.apply(ReaderEvent{1, 1000, true});
-  planner.apply(ReaderEvent{77, 1000, true});
+  planner.apply(ReaderEvent{1, 1000, true, {}});
+  planner.apply(ReaderEvent{1, 1000, true, {}});
+  planner.apply(ReaderEvent{77, 1000, true, {}});
   BOOST_TEST(tick(planner).ended.size() == 1U);
-  planner.apply(ReaderEvent{1, 1000, true});
+  planner.apply(ReaderEvent{1, 1000, true, {}});
   BOOST_TEST(tick(planner).empty());
 }
 
