@@ -115,9 +115,12 @@ void CpuBackend::check(const Batch& batch) const {
         std::uint64_t{tables.offsets[i + 1] - tables.offsets[i]} * info_.page_size;
     TICKERTAPE_ASSERT(std::uint64_t{row.first_position} + row.num_tokens <= room);
     TICKERTAPE_ASSERT(row.mask < static_cast<std::int32_t>(batch.masks.size()));
-    if (row.output == RowOutput::all_logprobs) {
-      TICKERTAPE_ASSERT(row.source == RowSource::ids);
-      TICKERTAPE_ASSERT(std::size_t{row.first_id} + row.num_tokens < batch.ids.size());
+    if (row.source == RowSource::ids) {
+      const std::uint32_t following = row.output == RowOutput::all_logprobs ? 1 : 0;
+      TICKERTAPE_ASSERT(std::size_t{row.first_id} + row.num_tokens + following <= batch.ids.size());
+    } else {
+      TICKERTAPE_ASSERT(row.output != RowOutput::all_logprobs && row.num_tokens == 1);
+      TICKERTAPE_ASSERT(row.source_slot < slots_.last_tokens().size());
     }
   }
 }
@@ -153,8 +156,8 @@ BatchResult CpuBackend::compute(const Batch& batch) {
   BatchResult result = head_.finish();
   for (std::size_t i = 0; i < batch.rows.size(); ++i) {
     const RowResult& row = result.rows[i];
-    if (row.num_tokens == 0) continue;
-    slots_.set_last_token(batch.rows[i].slot, result.tokens[row.first_token + row.num_tokens - 1]);
+    slots_.note_sampled(batch.rows[i],
+                        std::span(result.tokens).subspan(row.first_token, row.num_tokens));
   }
   return result;
 }

@@ -107,26 +107,26 @@ void OutputHead::fill_output(const OutputPosition& place, std::uint32_t tile_row
                              sampling::SamplerScratch& scratch) {
   const Row& row = batch_->rows[place.row];
   Output& to = output(place);
-  const std::span<const float> logits(logits_.row(tile_row), logits_.stride());
+  std::span<const float> logits(logits_.row(tile_row), logits_.stride());
   const std::uint32_t in_row = row.num_tokens - row.num_outputs + place.index;
   TokenId next = -1;
   if (row.output == RowOutput::all_logprobs) {
     next = batch_->ids[std::size_t{row.first_id} + in_row + 1];
   }
   if (next < 0) {
-    const Slots::Slot& slot = (*slots_)[row.slot];
     std::span<const std::uint64_t> mask;
     if (row.mask >= 0) mask = batch_->masks[static_cast<std::size_t>(row.mask)];
-    const std::uint64_t position = std::uint64_t{row.first_position} + in_row + 1;
-    const sampling::SampleResult result = sampling::sample_token(
-        logits, spec_.num_tokens, slot.sampling, slot.seed, slot.choice, position, scratch, mask);
-    to.bad_numbers = result.bad_numbers;
-    to.sampled = result.token;
-    next = result.token;
+    const std::uint32_t num_known = row.first_position + in_row + 1;
+    sampling::RowSample sample = sampling::sample_row(logits, spec_.num_tokens, (*slots_)[row.slot],
+                                                      num_known, mask, scratch);
+    to.bad_numbers = sample.bad_numbers;
+    to.fault = std::move(sample.fault);
+    to.sampled = next = sample.token;
+    logits = sample.logits;
   } else {
     to.bad_numbers = sampling::has_bad_numbers(logits, spec_.num_tokens);
   }
-  if (to.bad_numbers || !wants_logprobs(row)) return;
+  if (to.fails() || !wants_logprobs(row)) return;
   sampling::position_logprobs(logits, spec_.num_tokens, next, std::max(row.num_logprobs, 0),
                               scratch, to.logprobs, to.top);
 }
@@ -147,9 +147,13 @@ void OutputHead::add_row(std::size_t row_index, BatchResult& result) const {
   to.first_hidden = static_cast<std::uint32_t>(first_hidden_[row_index]);
   if (row.output == RowOutput::none) return;
   const std::span outputs(outputs_.data() + first_output_[row_index], row.num_outputs);
-  to.bad_numbers = std::any_of(outputs.begin(), outputs.end(),
-                               [](const Output& output) { return output.bad_numbers; });
-  if (to.bad_numbers) return;
+  const auto failed = std::find_if(outputs.begin(), outputs.end(),
+                                   [](const Output& output) { return output.fails(); });
+  if (failed != outputs.end()) {
+    to.bad_numbers = failed->bad_numbers;
+    to.fault = failed->fault;
+    return;
+  }
   for (const Output& output : outputs) {
     if (output.sampled >= 0) {
       result.tokens.push_back(output.sampled);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <tickertape/backend.hpp>
@@ -32,9 +33,12 @@ class OutputHead {
  private:
   struct Output {
     bool bad_numbers = false;
+    std::string fault;
     TokenId sampled = -1;
     PositionLogprobs logprobs;
     std::vector<TokenLogprob> top;
+
+    [[nodiscard]] bool fails() const noexcept { return bad_numbers || !fault.empty(); }
   };
 
   void compute_tile(const PassSlice& slice, std::span<const OutputPosition> outputs,

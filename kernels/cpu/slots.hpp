@@ -7,43 +7,65 @@
 #include <tickertape/assert.hpp>
 #include <tickertape/batch.hpp>
 
+#include "kernels/sampling/slot_sampling.hpp"
+
 namespace tickertape::kernels::cpu {
 
 class Slots {
  public:
-  struct Slot {
-    bool open = false;
-    SamplingParams sampling;
-    std::uint64_t seed = 0;
-    std::uint32_t choice = 0;
-  };
-
   explicit Slots(std::uint32_t max_num_seqs) : slots_(max_num_seqs), last_tokens_(max_num_seqs) {}
 
-  /// Closes and opens what the batch says.
+  /// Closes and opens what the batch says, and takes in its rows' tokens.
   void update(const Batch& batch) {
     for (const SlotId slot : batch.closed) {
       TICKERTAPE_ASSERT(slot < slots_.size());
-      slots_[slot].open = false;
+      slots_[slot] = {};
     }
-    for (const OpenedSlot& opened : batch.opened) {
-      TICKERTAPE_ASSERT(opened.slot < slots_.size());
-      slots_[opened.slot] = {true, opened.sampling, opened.seed, opened.choice};
-      if (opened.num_tokens == 0) continue;
-      const std::size_t last = std::size_t{opened.first_token} + opened.num_tokens - 1;
-      TICKERTAPE_ASSERT(last < batch.opened_ids.size());
-      last_tokens_[opened.slot] = batch.opened_ids[last];
+    for (const OpenedSlot& opened : batch.opened) open(opened, batch.opened_ids);
+    for (const Row& row : batch.rows) note_row(row, batch.ids);
+  }
+
+  /// Takes in the tokens that were sampled after a row's last positions.
+  void note_sampled(const Row& row, std::span<const TokenId> tokens) {
+    if (tokens.empty()) return;
+    last_tokens_[row.slot] = tokens.back();
+    // Of several only the host knows which one holds; its next row says so.
+    if (tokens.size() == 1) {
+      slots_[row.slot].sampling.note(row.first_position + row.num_tokens, tokens.back());
     }
   }
 
-  [[nodiscard]] const Slot& operator[](SlotId slot) const noexcept {
+  [[nodiscard]] const sampling::SlotSampling& operator[](SlotId slot) const noexcept {
     TICKERTAPE_ASSERT(slot < slots_.size() && slots_[slot].open);
-    return slots_[slot];
+    return slots_[slot].sampling;
   }
   [[nodiscard]] std::span<const TokenId> last_tokens() const noexcept { return last_tokens_; }
-  void set_last_token(SlotId slot, TokenId token) noexcept { last_tokens_[slot] = token; }
 
  private:
+  struct Slot {
+    bool open = false;
+    sampling::SlotSampling sampling;
+  };
+
+  void open(const OpenedSlot& opened, std::span<const TokenId> ids) {
+    TICKERTAPE_ASSERT(opened.slot < slots_.size());
+    TICKERTAPE_ASSERT(std::size_t{opened.first_token} + opened.num_tokens <= ids.size());
+    const auto tokens = ids.subspan(opened.first_token, opened.num_tokens);
+    slots_[opened.slot] = {true, sampling::SlotSampling(opened, tokens)};
+    if (!tokens.empty()) last_tokens_[opened.slot] = tokens.back();
+  }
+
+  void note_row(const Row& row, std::span<const TokenId> ids) {
+    TICKERTAPE_ASSERT(row.slot < slots_.size());
+    sampling::SlotSampling& sampling = slots_[row.slot].sampling;
+    if (sampling.ignores_notes()) return;
+    for (std::uint32_t i = 0; i < row.num_tokens; ++i) {
+      sampling.note(row.first_position + i, row.source == RowSource::ids
+                                                ? ids[row.first_id + i]
+                                                : last_tokens_[row.source_slot]);
+    }
+  }
+
   std::vector<Slot> slots_;
   std::vector<TokenId> last_tokens_;
 };

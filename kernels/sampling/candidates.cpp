@@ -10,27 +10,28 @@ namespace tickertape::kernels::sampling {
 namespace {
 
 template <class Less>
-std::size_t select_prefix(std::span<Candidate> candidates, double mass, Less less) {
+std::size_t select_prefix(std::span<Candidate> candidates, double mass, double before, Less less) {
   constexpr std::size_t kSortBelow = 32;
-  std::size_t low = 0;
+  std::size_t low = 0;  // `before` has the weights of [0, low): exact in whatever order.
   std::size_t high = candidates.size();
-  double below = 0;  // The weights of [0, low): exact, so the order of summing is no matter.
-  while (high - low > kSortBelow) {
+  // Rows full of ties come in order.
+  const bool sorted = std::is_sorted(candidates.begin(), candidates.end(), less);
+  while (!sorted && high - low > kSortBelow) {
     const std::size_t middle = low + (high - low) / 2;
     std::nth_element(candidates.begin() + low, candidates.begin() + middle,
                      candidates.begin() + high, less);
     double half = 0;
     for (std::size_t i = low; i < middle; ++i) half += candidates[i].weight;
-    if (below + half >= mass) {
+    if (before + half >= mass) {
       high = middle;
     } else {
-      below += half;
+      before += half;
       low = middle;
     }
   }
-  std::sort(candidates.begin() + low, candidates.begin() + high, less);
+  if (!sorted) std::sort(candidates.begin() + low, candidates.begin() + high, less);
   std::size_t size = low;
-  while (size < high && (size == low || below < mass)) below += candidates[size++].weight;
+  while (size < high && (size == low || before < mass)) before += candidates[size++].weight;
   return size;
 }
 
@@ -62,12 +63,14 @@ void find_best(std::span<const float> logits, std::size_t count, std::vector<Can
   if (best.size() > count) shrink();
 }
 
-std::size_t select_mass(std::span<Candidate> candidates, double mass, BetterFirst less) {
-  return select_prefix(candidates, mass, less);
+std::size_t select_mass(std::span<Candidate> candidates, double mass, BetterFirst less,
+                        double before) {
+  return select_prefix(candidates, mass, before, less);
 }
 
-std::size_t select_mass(std::span<Candidate> candidates, double mass, LowerIdFirst less) {
-  return select_prefix(candidates, mass, less);
+std::size_t select_mass(std::span<Candidate> candidates, double mass, LowerIdFirst less,
+                        double before) {
+  return select_prefix(candidates, mass, before, less);
 }
 
 }  // namespace tickertape::kernels::sampling

@@ -32,10 +32,13 @@ struct LowerIdFirst {
 /// Weights are left 0. Linear in the row; nothing is sorted. REQUIRES: no NaN, count > 0.
 void find_best(std::span<const float> logits, std::size_t count, std::vector<Candidate>& best);
 
-/// How many candidates the least prefix of the order `less` has whose weights sum up to `mass`:
-/// at least 1, and all when the sum is less. That prefix then stands first, in no particular order,
-/// but its last member stands last. Expected linear time. REQUIRES: candidates are not empty.
-[[nodiscard]] std::size_t select_mass(std::span<Candidate> candidates, double mass, BetterFirst);
-[[nodiscard]] std::size_t select_mass(std::span<Candidate> candidates, double mass, LowerIdFirst);
+/// How many candidates the least prefix of the order has whose weights, and `before`, sum up to
+/// `mass`: at least 1, and all when the sum is less. That prefix then stands first, in no
+/// particular order, but its last member stands last. Expected linear time. REQUIRES: candidates
+/// are not empty.
+[[nodiscard]] std::size_t select_mass(std::span<Candidate> candidates, double mass, BetterFirst,
+                                      double before = 0);
+[[nodiscard]] std::size_t select_mass(std::span<Candidate> candidates, double mass, LowerIdFirst,
+                                      double before = 0);
 
 }  // namespace tickertape::kernels::sampling

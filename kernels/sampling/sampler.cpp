@@ -1,4 +1,4 @@
-// sample_token: filters and one draw.
+// sample_row and sample_token: the steps, the filters and one draw.
 #include "kernels/sampling/sampler.hpp"
 
 #include <algorithm>
@@ -7,7 +7,10 @@
 
 #include <tickertape/assert.hpp>
 
+#include "kernels/sampling/logit_steps.hpp"
+#include "kernels/sampling/mass_cut.hpp"
 #include "kernels/sampling/philox.hpp"
+#include "kernels/sampling/typicality.hpp"
 #include "kernels/sampling/weights.hpp"
 
 namespace tickertape::kernels::sampling {
@@ -20,9 +23,10 @@ struct Draw {
   std::span<const float> logits;
   float max = 0;
   double inverse_temperature = 1;
+  double typical_p = 1;
   double top_p = 1;
-  float min_weight = 0;  ///< min_p: the best token's weight is 1.
-  double uniform = 1;    ///< In (0, 1].
+  float min_p = 0;
+  double uniform = 1;  ///< In (0, 1].
 };
 
 [[nodiscard]] double sum_weights(std::span<const Candidate> candidates) noexcept {
@@ -46,14 +50,30 @@ struct Draw {
   return static_cast<TokenId>(token);
 }
 
-/// top_p and min_p among candidates that have their weights, then the draw.
+/// Keeps the typical candidates; returns the mass that is left.
+[[nodiscard]] double keep_typical(const Draw& draw, double total,
+                                  std::vector<Candidate>& candidates) {
+  std::erase_if(candidates, [](const Candidate& c) { return c.weight == 0; });
+  double mean = 0;
+  for (const Candidate& c : candidates) mean += c.weight * (double{c.logit} - draw.max);
+  mean /= total;
+  for (Candidate& c : candidates) c.logit = typicality(c.logit, draw.max, mean);
+  candidates.resize(select_mass(candidates, draw.typical_p * total, BetterFirst{}));
+  for (Candidate& c : candidates) c.logit = draw.logits[static_cast<std::size_t>(c.token)];
+  return sum_weights(candidates);
+}
+
+/// typical_p, top_p and min_p among candidates that have their weights, then the draw.
 [[nodiscard]] TokenId draw_from_candidates(const Draw& draw, double total,
                                            std::vector<Candidate>& candidates) {
+  if (draw.typical_p < 1) total = keep_typical(draw, total, candidates);
   if (draw.top_p < 1) {
     candidates.resize(select_mass(candidates, draw.top_p * total, BetterFirst{}));
   }
-  if (draw.min_weight > 0) {
-    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < draw.min_weight; });
+  if (draw.min_p > 0) {
+    float best = 0;
+    for (const Candidate& c : candidates) best = std::max(best, c.weight);
+    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < draw.min_p * best; });
   }
   const double target = draw.uniform * sum_weights(candidates);
   return candidates[select_mass(candidates, target, LowerIdFirst{}) - 1].token;
@@ -63,7 +83,7 @@ struct Draw {
   std::vector<Candidate>& candidates = scratch.candidates;
   find_best(draw.logits, top_k, candidates);
   // The weights of a token are the same numbers whichever filters are on.
-  std::vector<float>& logits = scratch.masked_logits;
+  std::vector<float>& logits = scratch.kept_logits;
   logits.resize(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) logits[i] = candidates[i].logit;
   scratch.weights.resize(candidates.size());
@@ -74,41 +94,44 @@ struct Draw {
   return draw_from_candidates(draw, total, candidates);
 }
 
-[[nodiscard]] TokenId sample_whole_row(const Draw& draw, SamplerScratch& scratch) {
-  const std::size_t num_tokens = draw.logits.size();
-  const bool with_top_p = draw.top_p < 1;
-  scratch.weights.resize(num_tokens);
-  scratch.block_sums.resize((num_tokens + kBlockSize - 1) / kBlockSize);
-  const double total =
-      compute_weights(draw.logits, draw.max, draw.inverse_temperature,
-                      with_top_p ? 0.0F : draw.min_weight, scratch.weights, scratch.block_sums);
-  if (!with_top_p) return draw_from_row(draw, total, scratch);
-  // Tokens lighter than this cannot matter: all of them together weigh less than what top_p leaves
-  // out. The margin covers rounding.
-  const double share = (1 - draw.top_p) * total / static_cast<double>(num_tokens);
-  const float bound = static_cast<float>(share * 0.99);
-  std::vector<Candidate>& candidates = scratch.candidates;
-  candidates.clear();
-  for (std::size_t block = 0; block < scratch.block_sums.size(); ++block) {
-    if (scratch.block_sums[block] <= bound) continue;
-    const std::size_t end = std::min((block + 1) * kBlockSize, num_tokens);
-    for (std::size_t i = block * kBlockSize; i < end; ++i) {
-      if (!(scratch.weights[i] > bound)) continue;
-      candidates.push_back({draw.logits[i], scratch.weights[i], static_cast<TokenId>(i)});
-    }
-  }
-  return draw_from_candidates(draw, total, candidates);
+/// Keeps the typical tokens of the row; returns the mass that is left.
+[[nodiscard]] double keep_typical_of_row(const Draw& draw, double total, SamplerScratch& scratch) {
+  const double mean = mean_below(draw.logits, scratch.weights, draw.max, total);
+  scratch.kept_logits.resize(draw.logits.size());
+  typicalities(draw.logits, draw.max, mean, scratch.kept_logits);
+  const MassCut cut =
+      find_cut(scratch.kept_logits, scratch.weights, draw.typical_p * total, 0, scratch.candidates);
+  apply_cut(scratch.kept_logits, cut, 0, scratch.weights);
+  return sum_blocks(scratch.weights, scratch.block_sums);
 }
 
-/// The row with minus infinity in place of what the mask forbids.
-[[nodiscard]] std::span<const float> apply_mask(std::span<const float> logits,
-                                                std::span<const std::uint64_t> mask,
-                                                std::vector<float>& masked) {
-  masked.assign(logits.begin(), logits.end());
-  for (std::size_t i = 0; i < masked.size(); ++i) {
-    if (((mask[i / 64] >> (i % 64)) & 1) == 0) masked[i] = -kInfinity;
+void keep_top_p_of_row(const Draw& draw, double total, SamplerScratch& scratch) {
+  // Tokens lighter than this cannot matter: all of them together weigh less than what top_p leaves
+  // out. The margin covers rounding.
+  const double share = (1 - draw.top_p) * total / static_cast<double>(draw.logits.size());
+  const auto bound = static_cast<float>(share * 0.99);
+  const MassCut cut =
+      find_cut(draw.logits, scratch.weights, draw.top_p * total, bound, scratch.candidates);
+  apply_cut(draw.logits, cut, bound, scratch.weights);
+}
+
+[[nodiscard]] TokenId sample_whole_row(const Draw& draw, SamplerScratch& scratch) {
+  const std::size_t num_tokens = draw.logits.size();
+  const bool only_min_p = draw.typical_p >= 1 && draw.top_p >= 1;
+  scratch.weights.resize(num_tokens);
+  scratch.block_sums.resize((num_tokens + kBlockSize - 1) / kBlockSize);
+  double total =
+      compute_weights(draw.logits, draw.max, draw.inverse_temperature,
+                      only_min_p ? draw.min_p : 0.0F, scratch.weights, scratch.block_sums);
+  if (!only_min_p) {
+    if (draw.typical_p < 1) total = keep_typical_of_row(draw, total, scratch);
+    if (draw.top_p < 1) keep_top_p_of_row(draw, total, scratch);
+    if (draw.min_p > 0) {
+      drop_light(scratch.weights, draw.min_p * find_range(scratch.weights).max);
+    }
+    total = sum_blocks(scratch.weights, scratch.block_sums);
   }
-  return masked;
+  return draw_from_row(draw, total, scratch);
 }
 
 }  // namespace
@@ -121,35 +144,53 @@ bool has_bad_numbers(std::span<const float> logits, std::uint32_t num_tokens) no
 
 SampleResult sample_token(std::span<const float> logits, std::uint32_t num_tokens,
                           const SamplingParams& params, std::uint64_t seed, std::uint32_t choice,
-                          std::uint64_t position, SamplerScratch& scratch,
-                          std::span<const std::uint64_t> mask) {
+                          std::uint64_t position, SamplerScratch& scratch) {
   TICKERTAPE_ASSERT(num_tokens > 0 && num_tokens <= logits.size());
-  TICKERTAPE_ASSERT(mask.empty() || mask.size() * 64 >= num_tokens);
   Draw draw;
   draw.logits = logits.first(num_tokens);
-  LogitRange range = find_range(draw.logits);
-  if (range.bad_numbers) return {-1, true};
-  if (!mask.empty()) {
-    draw.logits = apply_mask(draw.logits, mask, scratch.masked_logits);
-    range = find_range(draw.logits);
-  }
-  if (range.max == -kInfinity) return {-1, true};
+  const LogitRange range = find_range(draw.logits);
+  if (range.bad_numbers || range.max == -kInfinity) return {-1, true};
   draw.max = range.max;
 
   const auto temperature = static_cast<float>(params.temperature);
+  draw.typical_p = params.typical_p;
+  const bool best_first = draw.typical_p >= 1 && params.top_p <= 0;
   const bool greedy = !(temperature > 0) || !std::isfinite(1.0F / temperature);
-  if (greedy || params.top_k == 1 || params.top_p <= 0) {
+  if (greedy || params.top_k == 1 || best_first) {
     return {static_cast<TokenId>(find_first(draw.logits, draw.max)), false};
   }
   draw.inverse_temperature = 1.0 / params.temperature;
   draw.top_p = params.top_p;
-  draw.min_weight = static_cast<float>(std::min(params.min_p, 1.0));
+  draw.min_p = static_cast<float>(std::min(params.min_p, 1.0));
   draw.uniform = philox_uniform(seed, choice, position);
   const bool with_top_k = params.top_k > 0 && static_cast<std::uint32_t>(params.top_k) < num_tokens;
   const TokenId token = with_top_k
                             ? sample_top_k(draw, static_cast<std::size_t>(params.top_k), scratch)
                             : sample_whole_row(draw, scratch);
   return {token, false};
+}
+
+RowSample sample_row(std::span<const float> logits, std::uint32_t num_tokens,
+                     const SlotSampling& slot, std::uint32_t num_known,
+                     std::span<const std::uint64_t> mask, SamplerScratch& scratch) {
+  TICKERTAPE_ASSERT(num_tokens > 0 && num_tokens <= logits.size());
+  TICKERTAPE_ASSERT(mask.empty() || mask.size() * 64 >= num_tokens);
+  RowSample row;
+  row.logits = logits.first(num_tokens);
+  if (!mask.empty() || slot.changes_logits(num_known)) {
+    row.bad_numbers = has_bad_numbers(row.logits, num_tokens);
+    if (row.bad_numbers) return row;
+    std::vector<float>& changed = scratch.changed_logits;
+    changed.assign(row.logits.begin(), row.logits.end());
+    row.fault = apply_logit_steps(slot, num_known, mask, changed, scratch.history);
+    if (!row.fault.empty()) return row;
+    row.logits = changed;
+  }
+  const SampleResult result = sample_token(row.logits, num_tokens, slot.params(), slot.seed(),
+                                           slot.choice(), num_known, scratch);
+  row.token = result.token;
+  row.bad_numbers = result.bad_numbers;
+  return row;
 }
 
 }  // namespace tickertape::kernels::sampling

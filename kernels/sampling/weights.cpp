@@ -73,22 +73,27 @@ double compute_weights(std::span<const float> logits, float max, double inverse_
   constexpr double kLog2OfE = 1.4426950408889634;
   const float scale = static_cast<float>(
       std::min(inverse_temperature * kLog2OfE, double{std::numeric_limits<float>::max()}));
+  const float* in = logits.data();
+  float* out = weights.data();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const float weight = quantised_exp2((in[i] - max) * scale);
+    out[i] = weight < min_weight ? 0.0F : weight;
+  }
+  return sum_blocks(weights, block_sums);
+}
+
+double sum_blocks(std::span<const float> weights, std::span<double> block_sums) noexcept {
   double total = 0;
   for (std::size_t block = 0; block < block_sums.size(); ++block) {
     const std::size_t first = block * kBlockSize;
-    const std::size_t count = std::min(kBlockSize, logits.size() - first);
-    const float* in = logits.data() + first;
-    float* out = weights.data() + first;
-    for (std::size_t i = 0; i < count; ++i) {
-      const float weight = quantised_exp2((in[i] - max) * scale);
-      out[i] = weight < min_weight ? 0.0F : weight;
-    }
+    const std::size_t count = std::min(kBlockSize, weights.size() - first);
+    const float* in = weights.data() + first;
     std::array<double, 4> sums{};
     std::size_t i = 0;
     for (; i + 4 <= count; i += 4) {
-      for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += out[i + lane];
+      for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += in[i + lane];
     }
-    for (; i < count; ++i) sums[0] += out[i];
+    for (; i < count; ++i) sums[0] += in[i];
     block_sums[block] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     total += block_sums[block];
   }

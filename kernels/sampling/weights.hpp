@@ -35,4 +35,7 @@ double compute_weights(std::span<const float> logits, float max, double inverse_
                        float min_weight, std::span<float> weights,
                        std::span<double> block_sums) noexcept;
 
+/// The sums of kBlockSize weights each, the last of fewer; returns the sum of all.
+double sum_blocks(std::span<const float> weights, std::span<double> block_sums) noexcept;
+
 }  // namespace tickertape::kernels::sampling

@@ -29,6 +29,12 @@ std::vector<Prompt> random_prompts(std::uint32_t longest, std::uint32_t vocab_si
     }
     prompt.sampling.temperature = prompts.size() % 2 == 0 ? 0.0 : 1.0;
     prompt.seed = prompts.size();
+    if (prompts.size() % 3 == 1) {
+      prompt.sampling.repetition_penalty = 1.2;
+      prompt.sampling.frequency_penalty = 0.3;
+      prompt.sampling.logit_bias = {{static_cast<TokenId>(length), 3.0F}};
+      prompt.sampling.typical_p = 0.95;
+    }
     prompts.push_back(std::move(prompt));
   }
   return prompts;

@@ -91,9 +91,13 @@ class SequenceRunner {
         free.pop_back();
       }
       const auto length = static_cast<std::uint32_t>(prompts[i].ids.size());
-      batch_.opened.push_back({static_cast<SlotId>(i), prompts[i].sampling, prompts[i].seed, 0,
-                               length, static_cast<std::uint32_t>(batch_.opened_ids.size()),
-                               length});
+      OpenedSlot opened;
+      opened.slot = static_cast<SlotId>(i);
+      opened.sampling = prompts[i].sampling;
+      opened.seed = prompts[i].seed;
+      opened.prompt_length = opened.num_tokens = length;
+      opened.first_token = static_cast<std::uint32_t>(batch_.opened_ids.size());
+      batch_.opened.push_back(std::move(opened));
       batch_.opened_ids.insert(batch_.opened_ids.end(), prompts[i].ids.begin(),
                                prompts[i].ids.end());
     }

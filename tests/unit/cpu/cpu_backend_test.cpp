@@ -3,7 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -34,11 +36,15 @@ struct Bench {
     batch = {};
     batch.page_tables.push_back({{0}, {}});
   }
-  void open(SlotId slot, const std::vector<TokenId>& ids, SamplingParams sampling = {}) {
-    const auto size = static_cast<std::uint32_t>(ids.size());
-    batch.opened.push_back(
-        {slot, sampling, slot, 0, size, static_cast<std::uint32_t>(batch.opened_ids.size()), size});
+  OpenedSlot& open(SlotId slot, const std::vector<TokenId>& ids, SamplingParams sampling = {}) {
+    OpenedSlot opened;
+    opened.slot = slot;
+    opened.sampling = std::move(sampling);
+    opened.seed = slot;
+    opened.prompt_length = opened.num_tokens = static_cast<std::uint32_t>(ids.size());
+    opened.first_token = static_cast<std::uint32_t>(batch.opened_ids.size());
     batch.opened_ids.insert(batch.opened_ids.end(), ids.begin(), ids.end());
+    return batch.opened.emplace_back(std::move(opened));
   }
   Row& add(SlotId slot, const std::vector<TokenId>& ids, const std::vector<PageId>& pages,
            std::uint32_t first_position = 0) {
@@ -154,6 +160,212 @@ BOOST_AUTO_TEST_CASE(moved_pages_hold_what_they_held) {
   const BatchResult got = bench.forward();
   BOOST_TEST(got.tokens == expected.tokens);
   BOOST_TEST((got.top == expected.top));
+}
+
+/// All settings of which a choice depends on the tokens so far.
+SamplingParams every_step() {
+  SamplingParams params;
+  params.temperature = 0.9;
+  params.typical_p = 0.95;
+  params.top_p = 0.95;
+  params.repetition_penalty = 1.4;
+  params.frequency_penalty = 0.7;
+  params.presence_penalty = 0.5;
+  params.logit_bias = {{3, 4}, {250, -3}};
+  params.min_tokens = 4;
+  return params;
+}
+
+/// Three logprobs per token of `count` tokens that follow `ids`, the last of which are in no page.
+std::vector<TokenLogprob> go_on(Bench& bench, SlotId slot, std::vector<TokenId>& ids,
+                                std::uint32_t num_cached, const std::vector<PageId>& pages,
+                                int count) {
+  std::vector<TokenLogprob> all;
+  for (int i = 0; i < count; ++i) {
+    bench.add(slot, {ids.begin() + num_cached, ids.end()}, pages, num_cached);
+    num_cached = static_cast<std::uint32_t>(ids.size());
+    const BatchResult result = bench.forward();
+    BOOST_TEST_REQUIRE(result.tokens.size() == 1);
+    ids.push_back(result.tokens[0]);
+    all.push_back(result.logprobs[0].chosen);
+    all.insert(all.end(), result.top.begin(), result.top.end());
+  }
+  return all;
+}
+
+BOOST_AUTO_TEST_CASE(recomputed_sequences_go_on_as_if_nothing_had_been) {
+  Bench bench;
+  std::vector<TokenId> ids = kIds;
+  const auto open = [&](SlotId slot) {
+    OpenedSlot& opened = bench.open(slot, ids, every_step());
+    opened.prompt_length = static_cast<std::uint32_t>(kIds.size());
+    opened.seed = 5;
+    opened.suppressed = {8, 9, 10};
+  };
+  open(0);
+  go_on(bench, 0, ids, 0, {0, 1, 2, 3, 4, 5, 6}, 2);
+  std::vector<TokenId> again = ids;
+  const auto expected = go_on(bench, 0, ids, 8, {0, 1, 2, 3, 4, 5, 6}, 12);
+  bench.batch.closed = {0};
+  std::swap(ids, again);
+  open(3);
+  BOOST_TEST((go_on(bench, 3, ids, 0, {10, 11, 12, 13, 14, 15, 16}, 12) == expected));
+  BOOST_TEST(ids == again);
+}
+
+BOOST_AUTO_TEST_CASE(forks_share_full_pages_and_copy_the_last_bit_for_bit) {
+  Bench bench;
+  // Alone: each choice with pages of its own.
+  std::vector<std::vector<TokenId>> expected_ids(3, kIds);
+  std::vector<std::vector<TokenLogprob>> expected;
+  for (std::uint32_t choice = 0; choice < 3; ++choice) {
+    OpenedSlot& opened = bench.open(choice, kIds, every_step());
+    opened.seed = 77;
+    opened.choice = choice;
+    expected.push_back(go_on(bench, choice, expected_ids[choice], 0, {30, 31, 32, 33}, 8));
+    bench.batch.closed = {choice};
+  }
+  BOOST_TEST(expected_ids[0] != expected_ids[1]);
+  // Together: the prompt but its last token once, then choice by choice on the parent's first page
+  // and a copy of its second, one step each in turn.
+  bench.open(0, kIds, every_step()).seed = 77;
+  bench.add(0, {kIds.begin(), kIds.end() - 1}, {0, 1}).output = RowOutput::none;
+  static_cast<void>(bench.forward());
+  const std::vector<PageMove> copies = {{0, 1, 11}, {0, 1, 21}};
+  bench.backend->copy_pages(++bench.ticket, copies);
+  bench.take_move();
+  const std::vector<std::vector<PageId>> pages = {{0, 1, 2, 3}, {0, 11, 12, 13}, {0, 21, 22, 23}};
+  std::vector<std::vector<TokenId>> ids(3, kIds);
+  std::vector<std::vector<TokenLogprob>> got(3);
+  for (std::uint32_t step = 0; step < 8; ++step) {
+    for (std::uint32_t choice = 0; choice < 3; ++choice) {
+      if (step == 0 && choice > 0) {
+        OpenedSlot& opened = bench.open(choice, kIds, every_step());
+        opened.seed = 77;
+        opened.choice = choice;
+      }
+      const auto num_cached = static_cast<std::uint32_t>(kIds.size()) - 1 + step;
+      const auto part = go_on(bench, choice, ids[choice], num_cached, pages[choice], 1);
+      got[choice].insert(got[choice].end(), part.begin(), part.end());
+    }
+  }
+  for (std::size_t choice = 0; choice < 3; ++choice) {
+    BOOST_TEST(ids[choice] == expected_ids[choice]);
+    BOOST_TEST((got[choice] == expected[choice]));
+  }
+}
+
+class Throwing final : public LogitProcessor {
+ public:
+  void process(const LogitContext& context, std::span<float> logits) const override {
+    BOOST_TEST(logits.size() == 300);
+    BOOST_TEST(context.prompt.size() == kIds.size());
+    throw std::runtime_error("no opinion");
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_processor_that_fails_costs_its_own_row_only) {
+  Bench bench;
+  bench.open(1, kIds);
+  bench.add(1, kIds, {4, 5});
+  const BatchResult alone = bench.forward();
+  bench.open(0, kIds).processor = std::make_shared<Throwing>();
+  bench.open(1, kIds);
+  SamplingParams nothing;
+  nothing.allowed_token_ids = {299};
+  nothing.min_tokens = 1;
+  bench.open(2, kIds, nothing).suppressed = {299};
+  bench.add(0, kIds, {0, 1});
+  bench.add(1, kIds, {4, 5});
+  bench.add(2, kIds, {6, 7});
+  const BatchResult result = bench.forward();
+  BOOST_TEST((result.status == PassStatus::ok));
+  BOOST_TEST(result.rows[0].fault == "the logit_processor failed: no opinion");
+  BOOST_TEST(result.rows[0].num_tokens == 0);
+  BOOST_TEST(!result.rows[0].bad_numbers);
+  BOOST_TEST(result.rows[2].fault.starts_with("no token is possible"));
+  BOOST_TEST(result.rows[2].num_logprobs == 0);
+  BOOST_TEST(result.rows[1].fault == "");
+  BOOST_TEST(result.tokens == alone.tokens);
+  BOOST_TEST((result.top == alone.top));
+}
+
+BOOST_AUTO_TEST_CASE(scores_of_a_prompt_are_the_bare_models_the_sampled_ones_are_not) {
+  Bench bench;
+  const auto score = [&](SlotId slot, SamplingParams sampling, std::vector<PageId> pages) {
+    bench.open(slot, kIds, std::move(sampling));
+    Row& row = bench.add(slot, kIds, pages);
+    row.output = RowOutput::all_logprobs;
+    row.num_outputs = 7;
+    bench.batch.ids.push_back(-1);
+    return bench.forward();
+  };
+  const BatchResult bare = score(0, greedy(), {0, 1});
+  SamplingParams biased = greedy();
+  biased.logit_bias = {{bare.tokens[0], -100}};
+  biased.repetition_penalty = 3;
+  biased.allowed_token_ids = {bare.tokens[0], 17, 18};
+  const BatchResult result = score(1, biased, {2, 3});
+  BOOST_TEST_REQUIRE(result.logprobs.size() == 7);
+  for (std::size_t i = 0; i < 6; ++i) {
+    BOOST_TEST((result.logprobs[i].chosen == bare.logprobs[i].chosen));
+  }
+  BOOST_TEST((result.tokens[0] == 17 || result.tokens[0] == 18));
+  BOOST_TEST(result.logprobs[6].chosen.token == result.tokens[0]);
+  BOOST_TEST(result.logprobs[6].chosen.logprob > -0.7F);
+  const TokenLogprob& second = result.top[result.logprobs[6].first_top + 1];
+  BOOST_TEST((second.token == 17 || second.token == 18));
+}
+
+BOOST_AUTO_TEST_CASE(several_outputs_of_a_row_see_what_stands_before_each) {
+  Bench bench;
+  std::vector<TokenId> ids = kIds;
+  const auto open = [&](SlotId slot) {
+    OpenedSlot& opened = bench.open(slot, kIds, every_step());
+    opened.seed = 9;
+    opened.suppressed = {8, 9};
+  };
+  open(0);
+  const auto expected = go_on(bench, 0, ids, 0, {0, 1, 2, 3}, 4);
+  // The same tokens as drafts in one row: every position samples what the steps gave.
+  open(1);
+  bench.add(1, {ids.begin(), ids.end() - 1}, {10, 11, 12}).num_outputs = 4;
+  const BatchResult result = bench.forward();
+  BOOST_TEST(result.tokens == (std::vector<TokenId>{ids.end() - 4, ids.end()}));
+  for (std::size_t i = 0; i < 4; ++i) {
+    BOOST_TEST((result.logprobs[i].chosen == expected[3 * i]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_sequence_with_bad_keys_and_values_stays_alone_with_them) {
+  TinyLlama llama;
+  RandomNumbers random(1);
+  std::string embedding = random_tensor(kernels::formats::GgmlType::f32, 300 * 64, 1.0F, random);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(embedding.data() + 7 * 64 * sizeof(float), &nan, sizeof nan);
+  llama.tied = false;
+  llama.overrides["token_embd.weight"].data = embedding;
+  Bench bench(llama);
+  bench.open(1, kIds, greedy());
+  std::vector<TokenId> expected = kIds;
+  go_on(bench, 1, expected, 0, {4, 5, 6}, 4);
+  // The bad token's keys are in the pages; later tokens of the sequence read them, nobody else.
+  bench.open(0, {1, 7, 2}, greedy());
+  bench.add(0, {1, 7, 2}, {0}).output = RowOutput::none;
+  static_cast<void>(bench.forward());
+  bench.open(1, kIds, greedy());
+  std::vector<TokenId> ids = kIds;
+  std::uint32_t num_cached = 0;
+  for (std::uint32_t step = 0; step < 4; ++step) {
+    bench.add(0, {3}, {0, 1}, 3 + step);
+    bench.add(1, {ids.begin() + num_cached, ids.end()}, {4, 5, 6}, num_cached);
+    num_cached = static_cast<std::uint32_t>(ids.size());
+    const BatchResult result = bench.forward();
+    BOOST_TEST(result.rows[0].bad_numbers);
+    BOOST_TEST_REQUIRE(result.tokens.size() == 1);
+    ids.push_back(result.tokens[0]);
+  }
+  BOOST_TEST(ids == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_with_bad_numbers_has_no_token_and_spoils_no_other) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/sampling/mass_cut.hpp"
 #include "kernels/sampling/weights.hpp"
 #include "tests/unit/sampling/rows.hpp"
 
@@ -94,6 +95,39 @@ BOOST_AUTO_TEST_CASE(select_mass_equals_sorting) {
     for (const double share : {0.0, 1e-9, 0.1, 0.5, 0.9, 0.999, 1.0, 1.5}) {
       check_select_mass(some, share * total, BetterFirst{});
       check_select_mass(some, share * total, LowerIdFirst{});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(cuts_of_a_row_equal_sorting) {
+  test::Rows rows(4);
+  std::vector<Candidate> scratch;
+  for (const std::size_t size : {1U, 2U, 31U, 300U, 5000U}) {
+    for (const double step : {0.0, 0.25, 100.0}) {
+      const std::vector<float> scores = rows.logits(size, 2, step);
+      std::vector<float> weights(size);
+      for (float& weight : weights) weight = std::ldexp(static_cast<float>(rows.below(1000)), -20);
+      weights[size / 2] = 1;
+      for (const float bound : {0.0F, 1e-4F}) {
+        std::vector<Candidate> all;
+        double total = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+          if (!(weights[i] > bound)) continue;
+          all.push_back({scores[i], weights[i], static_cast<TokenId>(i)});
+          total += weights[i];
+        }
+        for (const double share : {0.0, 1e-9, 0.1, 0.5, 0.9, 0.999, 1.0}) {
+          const MassCut cut = find_cut(scores, weights, share * total, bound, scratch);
+          std::vector<float> left = weights;
+          apply_cut(scores, cut, bound, left);
+          std::vector<Candidate> kept = all;
+          kept.resize(select_mass(kept, share * total, BetterFirst{}));
+          std::vector<float> expected(size, 0.0F);
+          for (const Candidate& c : kept) expected[static_cast<std::size_t>(c.token)] = c.weight;
+          BOOST_TEST((left == expected));
+          BOOST_TEST(cut.token == kept.back().token);
+        }
+      }
     }
   }
 }

@@ -21,13 +21,42 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 SamplingParams make_params(double temperature, std::int32_t top_k = 0, double top_p = 1,
-                           double min_p = 0) {
+                           double min_p = 0, double typical_p = 1) {
   SamplingParams params;
   params.temperature = temperature;
   params.top_k = top_k;
   params.top_p = top_p;
   params.min_p = min_p;
+  params.typical_p = typical_p;
   return params;
+}
+
+/// Locally typical sampling as its definition says: nearness of -log p to the entropy. Ids come in
+/// falling order of weight, and go so.
+template <class Weight>
+void keep_typical(std::vector<std::size_t>& order, Weight weight, double mass) {
+  std::erase_if(order, [&](std::size_t id) { return weight(id) < 1e-10; });
+  double total = 0;
+  for (const std::size_t id : order) total += weight(id);
+  double entropy = 0;
+  for (const std::size_t id : order) {
+    const double p = weight(id) / total;
+    entropy -= p * std::log(p);
+  }
+  std::vector<std::size_t> typical = order;
+  const auto distance = [&](std::size_t id) {
+    return std::abs(-std::log(weight(id) / total) - entropy);
+  };
+  std::sort(typical.begin(), typical.end(), [&](std::size_t a, std::size_t b) {
+    return distance(a) != distance(b) ? distance(a) < distance(b) : a < b;
+  });
+  double sum = 0;
+  std::size_t kept = 0;
+  while (kept < typical.size() && (kept == 0 || sum < mass * total)) sum += weight(typical[kept++]);
+  typical.resize(kept);
+  std::erase_if(order, [&](std::size_t id) {
+    return std::find(typical.begin(), typical.end(), id) == typical.end();
+  });
 }
 
 /// The filters as their definitions say, by sorting everything: a probability per id.
@@ -44,6 +73,7 @@ std::vector<double> naive_distribution(std::span<const float> row, const Samplin
   if (params.top_k > 0 && static_cast<std::size_t>(params.top_k) < order.size()) {
     order.resize(static_cast<std::size_t>(params.top_k));
   }
+  if (params.typical_p < 1) keep_typical(order, weight, params.typical_p);
   if (params.top_p < 1) {
     double total = 0;
     for (const std::size_t id : order) total += weight(id);
@@ -52,7 +82,9 @@ std::vector<double> naive_distribution(std::span<const float> row, const Samplin
     while (kept == 0 || sum < params.top_p * total) sum += weight(order[kept++]);
     order.resize(kept);
   }
-  std::erase_if(order, [&](std::size_t id) { return weight(id) < std::min(params.min_p, 1.0); });
+  double best = 0;
+  for (const std::size_t id : order) best = std::max(best, weight(id));
+  std::erase_if(order, [&](std::size_t id) { return weight(id) < params.min_p * best; });
   std::vector<double> probabilities(row.size(), 0.0);
   double total = 0;
   for (const std::size_t id : order) total += weight(id);
@@ -73,13 +105,23 @@ TokenId naive_draw(std::span<const double> probabilities, double u) {
 }
 
 TokenId sample(std::span<const float> row, const SamplingParams& params, std::uint64_t seed = 1,
-               std::uint32_t choice = 0, std::uint64_t position = 0,
-               std::span<const std::uint64_t> mask = {}) {
+               std::uint32_t choice = 0, std::uint64_t position = 0) {
   SamplerScratch scratch;
   const SampleResult result = sample_token(row, static_cast<std::uint32_t>(row.size()), params,
-                                           seed, choice, position, scratch, mask);
+                                           seed, choice, position, scratch);
   BOOST_REQUIRE(!result.bad_numbers);
   return result.token;
+}
+
+/// sample_row for a sequence of `position` unknown tokens.
+RowSample sample_masked(std::span<const float> row, const SamplingParams& params,
+                        std::uint64_t seed, std::uint32_t position,
+                        std::span<const std::uint64_t> mask, SamplerScratch& scratch) {
+  OpenedSlot opened;
+  opened.sampling = params;
+  opened.seed = seed;
+  return sample_row(row, static_cast<std::uint32_t>(row.size()), SlotSampling(opened, {}), position,
+                    mask, scratch);
 }
 
 void check_against_naive(std::span<const float> row, const SamplingParams& params, int num_draws) {
@@ -156,6 +198,35 @@ BOOST_AUTO_TEST_CASE(filters_equal_the_naive_reference) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(typical_filter_equals_the_naive_reference_between_the_others) {
+  test::Rows rows(12);
+  for (const std::size_t size : {1U, 2U, 50U, 255U, 700U}) {
+    for (const double spread : {0.3, 2.0, 6.0}) {
+      std::vector<float> row = rows.logits(size, spread);
+      if (size > 20) row[3] = row[11] = -kInfinity;
+      for (const double typical_p : {0.0, 0.2, 0.5, 0.9, 0.99}) {
+        for (const SamplingParams& params :
+             {make_params(0.9, 0, 1, 0, typical_p), make_params(1.3, 40, 1, 0, typical_p),
+              make_params(0.9, 0, 0.7, 0, typical_p), make_params(0.9, 30, 0.7, 0.2, typical_p),
+              make_params(0.9, 0, 1, 0.3, typical_p), make_params(0.9, 0, 0, 0, typical_p)}) {
+          check_against_naive(row, params, 30);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(typical_may_leave_the_best_token_out) {
+  // One likely token among many of much surprise: the entropy is nearer to theirs.
+  std::vector<float> row(1000, 0);
+  row[0] = 5.5F;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    BOOST_TEST(sample(row, make_params(1, 0, 1, 0, 0.5), seed) > 0);
+    BOOST_TEST(sample(row, make_params(1, 1, 1, 0, 0.5), seed) == 0);
+  }
+  BOOST_TEST(sample(row, make_params(0, 0, 1, 0, 0.5)) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(filters_equal_the_naive_reference_on_a_real_vocabulary) {
   test::Rows rows(7);
   constexpr std::size_t kVocabSize = 49152;
@@ -163,7 +234,8 @@ BOOST_AUTO_TEST_CASE(filters_equal_the_naive_reference_on_a_real_vocabulary) {
     const std::vector<float> row = rows.logits(kVocabSize, spread);
     for (const SamplingParams& params :
          {make_params(1), make_params(1, 50), make_params(1, 0, 0.9), make_params(1, 0, 0.999999),
-          make_params(1, 0, 1, 0.02), make_params(0.8, 20000, 0.9, 0.001)}) {
+          make_params(1, 0, 1, 0.02), make_params(0.8, 20000, 0.9, 0.001),
+          make_params(1.5, 0, 0.7, 0.001)}) {
       const std::vector<double> probabilities = naive_distribution(row, params);
       SamplerScratch scratch;
       for (std::uint64_t position = 0; position < 20; ++position) {
@@ -298,20 +370,24 @@ BOOST_AUTO_TEST_CASE(mask_allows_only_its_tokens) {
     mask[id / 64] |= 1ULL << (id % 64);
     masked[id] = row[id];
   }
+  SamplerScratch scratch;
   for (const SamplingParams& params :
        {make_params(0), make_params(1), make_params(1, 3), make_params(1, 100),
         make_params(1, 0, 0.7), make_params(1, 0, 1, 0.3)}) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-      BOOST_TEST(sample(row, params, seed, 0, 0, mask) == sample(masked, params, seed));
+      BOOST_TEST(sample_masked(row, params, seed, 0, mask, scratch).token ==
+                 sample(masked, params, seed));
     }
   }
-  SamplerScratch scratch;
   const std::vector<std::uint64_t> none(4, 0);
-  BOOST_TEST(sample_token(row, 200, make_params(1), 1, 0, 0, scratch, none).bad_numbers);
+  const RowSample impossible = sample_masked(row, make_params(1), 1, 0, none, scratch);
+  BOOST_TEST(impossible.token == -1);
+  BOOST_TEST(!impossible.bad_numbers);
+  BOOST_TEST(impossible.fault.starts_with("no token is possible"));
   std::vector<std::uint64_t> single(4, 0);
   single[2] = 1;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    BOOST_TEST(sample(row, make_params(2), seed, 0, 0, single) == 128);
+    BOOST_TEST(sample_masked(row, make_params(2), seed, 0, single, scratch).token == 128);
   }
 }
 
@@ -323,15 +399,16 @@ BOOST_AUTO_TEST_CASE(what_the_scratch_held_does_not_matter) {
   for (int i = 0; i < 300; ++i) {
     const std::uint32_t size = 1 + rows.below(700);
     const std::vector<float> row = rows.logits(size, 2, i % 2 == 0 ? 0.0 : 0.5);
-    const SamplingParams params =
-        make_params(0.5 + rows.uniform(), static_cast<std::int32_t>(rows.below(60)),
-                    0.3 + 0.7 * rows.uniform(), i % 3 == 0 ? 0.1 : 0.0);
+    const SamplingParams params = make_params(
+        0.5 + rows.uniform(), static_cast<std::int32_t>(rows.below(60)), 0.3 + 0.7 * rows.uniform(),
+        i % 3 == 0 ? 0.1 : 0.0, i % 4 == 0 ? rows.uniform() : 1.0);
     const std::vector<std::uint64_t> mask(11, 0xF0F0F0F0F0F0F0F1ULL);
-    const auto number = static_cast<std::uint64_t>(i);
+    const auto number = static_cast<std::uint32_t>(i);
     const std::span<const std::uint64_t> used_mask =
         i % 5 == 0 ? std::span(mask) : std::span<const std::uint64_t>{};
-    const TokenId token = sample_token(row, size, params, 1, 0, number, used, used_mask).token;
-    BOOST_TEST(token == sample(row, params, 1, 0, number, used_mask));
+    SamplerScratch fresh;
+    const TokenId token = sample_masked(row, params, 1, number, used_mask, used).token;
+    BOOST_TEST(token == sample_masked(row, params, 1, number, used_mask, fresh).token);
     position_logprobs(row, size, token, 5, used, ignored, top);
   }
 }
