@@ -76,7 +76,12 @@ struct PagedFakeOptions {
 /// rows' ids through the page tables; a sampled token is a hash of all ids read back through the
 /// page table for positions [0, position], and with temperature > 0 of (seed, choice, position). So
 /// a page handed out twice, a place that was not written again, or a wrong table changes tokens,
-/// and most such errors are also counted as violations. Filters of SamplingParams have no effect.
+/// and most such errors are also counted as violations.
+///
+/// Of SamplingParams, min_tokens has an effect: a token that is impossible gives way to the next
+/// possible id. A LogitProcessor is called with a row whose most likely token is that one, and
+/// chooses with it, whatever the temperature. Filters, penalties, logit_bias and allowed_token_ids
+/// have none.
 ///
 /// A place remembers the position and the history that it was written for, so it is also noticed
 /// when stale ids happen to be the right ones.
@@ -86,7 +91,8 @@ struct PagedFakeOptions {
 [[nodiscard]] std::shared_ptr<const Model> make_paged_fake_model(PagedFakeOptions options = {});
 
 /// The tokens that a request gets whatever else runs beside it, without any pages: at most
-/// `max_tokens`; ends after the end token unless params.ignore_eos, and before one of bad numbers.
+/// `max_tokens`; ends after the end token unless params.ignore_eos, after a stop token, and before
+/// one of bad numbers.
 [[nodiscard]] std::vector<TokenId> paged_fake_expected(std::span<const TokenId> prompt,
                                                        const SamplingParams& params,
                                                        std::uint64_t seed, std::uint32_t choice,

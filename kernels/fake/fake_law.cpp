@@ -2,6 +2,7 @@
 #include "kernels/fake/fake_law.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace tickertape {
 namespace kernels::fake {
@@ -11,8 +12,13 @@ namespace {
   return static_cast<double>(word >> 11) * 0x1p-53;
 }
 
-[[nodiscard]] bool is_allowed(std::span<const std::uint64_t> mask, std::uint32_t id) noexcept {
-  return id / 64 < mask.size() && ((mask[id / 64] >> (id % 64)) & 1) != 0;
+[[nodiscard]] bool is_possible(const FakeBounds& bounds, std::uint32_t id) noexcept {
+  const auto mask = bounds.mask;
+  if (!mask.empty() && (id / 64 >= mask.size() || ((mask[id / 64] >> (id % 64)) & 1) == 0)) {
+    return false;
+  }
+  return std::find(bounds.suppressed.begin(), bounds.suppressed.end(), static_cast<TokenId>(id)) ==
+         bounds.suppressed.end();
 }
 
 }  // namespace
@@ -23,7 +29,7 @@ TokenId FakeLaw::token_of(std::uint64_t word) const noexcept {
 }
 
 FakeSample FakeLaw::sample(HistoryHash history, const FakeDraw& draw,
-                           std::span<const std::uint64_t> mask) const noexcept {
+                           const FakeBounds& bounds) const noexcept {
   std::uint64_t word = HistoryHash::mix(history.value());
   if (draw.temperature > 0) {
     for (const std::uint64_t part : {draw.seed, std::uint64_t{draw.choice}, draw.position}) {
@@ -32,13 +38,20 @@ FakeSample FakeLaw::sample(HistoryHash history, const FakeDraw& draw,
   }
   if (uniform_of(HistoryHash::mix(~word)) < nan_probability_) return {-1, true};
   const TokenId token = token_of(word);
-  if (mask.empty()) return {token, false};
-  // The next allowed id, wrapping around.
   for (std::uint32_t step = 0; step < vocab_size_; ++step) {
     const std::uint32_t id = (static_cast<std::uint32_t>(token) + step) % vocab_size_;
-    if (is_allowed(mask, id)) return {static_cast<TokenId>(id), false};
+    if (is_possible(bounds, id)) return {static_cast<TokenId>(id), false};
   }
-  return {-1, true};
+  return {-1, false};
+}
+
+std::vector<float> FakeLaw::logits(TokenId token, const FakeBounds& bounds) const {
+  std::vector<float> logits(vocab_size_, -std::numeric_limits<float>::infinity());
+  for (std::uint32_t rank = 0; rank < vocab_size_; ++rank) {
+    const std::uint32_t id = (static_cast<std::uint32_t>(token) + rank) % vocab_size_;
+    if (is_possible(bounds, id)) logits[id] = -0.5F * static_cast<float>(rank);
+  }
+  return logits;
 }
 
 TokenId FakeLaw::best(HistoryHash history) const noexcept {
@@ -62,13 +75,21 @@ std::vector<TokenId> paged_fake_expected(std::span<const TokenId> prompt,
   kernels::fake::HistoryHash history;
   for (const TokenId id : prompt) history.push(id);
   std::vector<TokenId> tokens;
+  std::vector<TokenId> ends = params.stop_token_ids;
+  ends.push_back(kernels::fake::FakeLaw::kEndToken);
+  const auto ends_at = [&](TokenId token) {
+    const std::span possible(ends.data(), ends.size() - (params.ignore_eos ? 1 : 0));
+    return std::find(possible.begin(), possible.end(), token) != possible.end();
+  };
   while (tokens.size() < max_tokens) {
     const std::uint64_t position = prompt.size() + tokens.size() - 1;
-    const auto sample = law.sample(history, {params.temperature, seed, choice, position});
-    if (sample.bad_numbers) break;
+    kernels::fake::FakeBounds bounds;
+    if (tokens.size() < params.min_tokens) bounds.suppressed = ends;
+    const auto sample = law.sample(history, {params.temperature, seed, choice, position}, bounds);
+    if (sample.token < 0) break;
     tokens.push_back(sample.token);
     history.push(sample.token);
-    if (sample.token == kernels::fake::FakeLaw::kEndToken && !params.ignore_eos) break;
+    if (ends_at(sample.token)) break;
   }
   return tokens;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <tickertape/fake.hpp>
 
@@ -35,8 +36,14 @@ struct FakeDraw {
   std::uint64_t position = 0;  ///< Of the last token of the history.
 };
 
+/// What a sampled token may be.
+struct FakeBounds {
+  std::span<const std::uint64_t> mask;  ///< As in Batch::masks, or empty.
+  std::span<const TokenId> suppressed;  ///< Impossible ones.
+};
+
 struct FakeSample {
-  TokenId token = 0;
+  TokenId token = 0;  ///< -1 with bad numbers, or when the bounds leave none.
   bool bad_numbers = false;
 };
 
@@ -50,9 +57,13 @@ class FakeLaw {
 
   static constexpr TokenId kEndToken = 0;
 
-  /// `mask` is as in Batch::masks, or empty.
+  /// The law's token, or the next possible one, wrapping around.
   [[nodiscard]] FakeSample sample(HistoryHash history, const FakeDraw& draw,
-                                  std::span<const std::uint64_t> mask = {}) const noexcept;
+                                  const FakeBounds& bounds = {}) const noexcept;
+
+  /// A row of logits whose most likely token is `token`, the next ids less and less so, for a
+  /// LogitProcessor to change.
+  [[nodiscard]] std::vector<float> logits(TokenId token, const FakeBounds& bounds) const;
 
   /// The most likely token; the k-th next ids, wrapping around, are the k-th most likely ones.
   [[nodiscard]] TokenId best(HistoryHash history) const noexcept;

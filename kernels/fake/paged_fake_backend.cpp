@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "kernels/fake/fake_info.hpp"
+#include "kernels/sampling/logit_steps.hpp"
+#include "kernels/sampling/slot_sampling.hpp"
 
 namespace tickertape::kernels::fake {
 namespace {
@@ -276,7 +278,7 @@ void PagedFakeBackend::give_output(const RowView& view, BatchResult& result) {
     if (position >= first) give_position(view, position, history, result);
   });
   RowResult& given = result.rows.back();
-  if (given.bad_numbers) {
+  if (given.bad_numbers || !given.fault.empty()) {
     result.tokens.resize(out.first_token);
     result.logprobs.resize(out.first_logprob);
   }
@@ -293,16 +295,43 @@ void PagedFakeBackend::give_position(const RowView& view, std::uint32_t position
     if (next >= 0) return give_logprobs(view, history, next, result);
   }
   const OpenedSlot& opened = view.slot->opened;
-  const FakeSample sample = law_.sample(
-      history, {opened.sampling.temperature, opened.seed, opened.choice, position}, view.mask);
+  const FakeDraw draw{opened.sampling.temperature, opened.seed, opened.choice, position};
+  const FakeSample sample = law_.sample(history, draw, bounds_at(view, position));
+  RowResult& given = result.rows.back();
   if (sample.bad_numbers) {
-    result.rows.back().bad_numbers = true;
+    given.bad_numbers = true;
     return;
   }
-  give_sample(view, position, sample.token, result);
+  TokenId token = sample.token;
+  if (token < 0) given.fault = "no token is possible: min_tokens and the mask leave none";
+  if (token >= 0 && opened.processor) token = process(view, position, token, given);
+  if (!given.fault.empty()) return;
+  give_sample(view, position, token, result);
   if (row.num_logprobs >= 0 || row.output == RowOutput::all_logprobs) {
-    give_logprobs(view, history, sample.token, result);
+    give_logprobs(view, history, token, result);
   }
+}
+
+FakeBounds PagedFakeBackend::bounds_at(const RowView& view, std::uint32_t position) const {
+  const OpenedSlot& opened = view.slot->opened;
+  FakeBounds bounds{view.mask, {}};
+  const std::uint64_t end = std::uint64_t{opened.prompt_length} + opened.sampling.min_tokens;
+  if (position + 1 < end) bounds.suppressed = opened.suppressed;
+  return bounds;
+}
+
+TokenId PagedFakeBackend::process(const RowView& view, std::uint32_t position, TokenId token,
+                                  RowResult& row) const {
+  const Slot& slot = *view.slot;
+  const std::size_t num_known =
+      std::min<std::size_t>(slot.tokens.size(), position + std::size_t{1});
+  const auto tokens = std::span(slot.tokens).first(num_known);
+  std::vector<float> logits = law_.logits(token, bounds_at(view, position));
+  sampling::TokenHistory scratch;
+  row.fault = sampling::run_processor(sampling::SlotSampling(slot.opened, tokens),
+                                      static_cast<std::uint32_t>(num_known), logits, scratch);
+  const auto best = std::max_element(logits.begin(), logits.end());
+  return static_cast<TokenId>(best - logits.begin());
 }
 
 void PagedFakeBackend::give_sample(const RowView& view, std::uint32_t position, TokenId token,

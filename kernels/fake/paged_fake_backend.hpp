@@ -74,6 +74,10 @@ class PagedFakeBackend final : public Backend {
   void give_output(const RowView& view, BatchResult& result);
   void give_position(const RowView& view, std::uint32_t position, HistoryHash history,
                      BatchResult& result);
+  [[nodiscard]] FakeBounds bounds_at(const RowView& view, std::uint32_t position) const;
+  /// The token that the slot's LogitProcessor makes of the law's; sets the row's fault if it fails.
+  [[nodiscard]] TokenId process(const RowView& view, std::uint32_t position, TokenId token,
+                                RowResult& row) const;
   void give_sample(const RowView& view, std::uint32_t position, TokenId token, BatchResult& result);
   void give_logprobs(const RowView& view, HistoryHash history, TokenId token, BatchResult& result);
   void give_hidden(HistoryHash history, BatchResult& result);

@@ -1,7 +1,10 @@
 // The paged fake as a backend: what a well-behaved host gets from it.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <memory>
 #include <random>
 #include <set>
+#include <stdexcept>
 
 #include <tickertape/errors.hpp>
 #include <tickertape/fake.hpp>
@@ -330,6 +333,69 @@ BOOST_AUTO_TEST_CASE(masks_are_obeyed) {
   driver.batch.masks = {mask};
   driver.run();
   BOOST_TEST(sequence.generated() == (std::vector<TokenId>{131}));
+  world.check_clean();
+}
+
+BOOST_AUTO_TEST_CASE(no_end_before_min_tokens) {
+  World world;
+  world.options.vocab_size = 5;  // Ends would come soon.
+  PassDriver driver(*make_paged_fake_model(world.options));
+  Sequence sequence(1, {1, 2, 3}, {5, 6, 7, 8, 9});
+  sequence.params.min_tokens = 12;
+  sequence.params.stop_token_ids = {3, 4};
+  sequence.suppressed = {3, 4, 0};
+  driver.generate(sequence, 4);
+  // Opened again in the middle.
+  driver.batch.closed = {1};
+  sequence.opened = false;
+  sequence.num_cached = 0;
+  driver.generate(sequence, 16);
+  const auto generated = sequence.generated();
+  const std::vector<TokenId> expected = world.expected(sequence, 16);
+  BOOST_TEST(expected.size() >= 13U);
+  BOOST_TEST(std::equal(expected.begin(), expected.end(), generated.begin()));
+  for (std::size_t i = 0; i < 12; ++i) BOOST_TEST((generated[i] == 1 || generated[i] == 2));
+  BOOST_TEST((expected.size() == 16U || expected.back() == 3 || expected.back() == 4));
+  sequence.suppressed = {0, 1, 2, 3, 4};
+  sequence.params.min_tokens = 100;
+  sequence.opened = false;
+  driver.add(sequence);
+  const BatchResult none = driver.run();
+  BOOST_TEST(none.rows[0].fault.starts_with("no token is possible"));
+  BOOST_TEST(none.tokens.empty());
+}
+
+/// Gives the token after the likely one; fails after `limit` tokens.
+class NextToken final : public LogitProcessor {
+ public:
+  explicit NextToken(std::size_t limit) : limit_(limit) {}
+  void process(const LogitContext& context, std::span<float> logits) const override {
+    if (context.generated.size() == limit_) throw std::runtime_error("enough");
+    const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+    logits[(static_cast<std::size_t>(best) + 1) % logits.size()] = 1;
+  }
+
+ private:
+  std::size_t limit_;
+};
+
+BOOST_AUTO_TEST_CASE(a_processor_chooses_and_its_failure_is_its_own) {
+  World world;
+  PassDriver driver(*make_paged_fake_model(world.options));
+  Sequence processed(1, {7, 8, 9}, {5, 6, 7});
+  processed.processor = std::make_shared<NextToken>(3);
+  Sequence plain(2, {7, 8, 9}, {15, 16, 17});
+  for (int i = 0; i < 4; ++i) {
+    driver.add(processed);
+    driver.add(plain);
+    const BatchResult result = driver.run();
+    BOOST_TEST(result.rows[0].fault == (i < 3 ? "" : "the logit_processor failed: enough"));
+    BOOST_TEST(result.rows[0].num_tokens == (i < 3 ? 1U : 0U));
+    BOOST_TEST(result.rows[1].fault == "");
+  }
+  BOOST_TEST(plain.generated() == world.expected(plain, 4));
+  BOOST_TEST(processed.generated().size() == 3U);
+  BOOST_TEST(processed.generated()[0] == (plain.generated()[0] + 1) % 1000);
   world.check_clean();
 }
 

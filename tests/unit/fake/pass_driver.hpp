@@ -27,6 +27,8 @@ struct Sequence {
   std::vector<PageId> pages;
   std::uint32_t num_cached = 0;  ///< Tokens whose places are written.
   bool opened = false;
+  std::vector<TokenId> suppressed;
+  std::shared_ptr<const LogitProcessor> processor;
 
   Sequence(SlotId in_slot, std::vector<TokenId> prompt, std::vector<PageId> in_pages)
       : slot(in_slot),
@@ -89,10 +91,17 @@ class PassDriver {
   }
 
   void open(const Sequence& sequence) {
-    batch.opened.push_back({sequence.slot, sequence.params, sequence.seed, sequence.choice,
-                            sequence.prompt_length,
-                            static_cast<std::uint32_t>(batch.opened_ids.size()),
-                            static_cast<std::uint32_t>(sequence.tokens.size())});
+    OpenedSlot opened;
+    opened.slot = sequence.slot;
+    opened.sampling = sequence.params;
+    opened.seed = sequence.seed;
+    opened.choice = sequence.choice;
+    opened.prompt_length = sequence.prompt_length;
+    opened.first_token = static_cast<std::uint32_t>(batch.opened_ids.size());
+    opened.num_tokens = static_cast<std::uint32_t>(sequence.tokens.size());
+    opened.suppressed = sequence.suppressed;
+    opened.processor = sequence.processor;
+    batch.opened.push_back(std::move(opened));
     batch.opened_ids.insert(batch.opened_ids.end(), sequence.tokens.begin(), sequence.tokens.end());
   }
 
