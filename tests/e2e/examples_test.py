@@ -9,11 +9,25 @@ from program import BIN, GUARD_S, MODEL, golden
 
 
 class Examples(unittest.TestCase):
+    def printed(self, example):
+        done = subprocess.run([BIN / example, MODEL], capture_output=True, timeout=GUARD_S, check=True)
+        self.assertEqual(done.stderr, b"")
+        return done.stdout.decode()
+
     def test_hello(self):
-        done = subprocess.run([BIN / "hello", MODEL], capture_output=True, timeout=GUARD_S, check=True)
-        lines = done.stdout.decode().splitlines()
+        lines = self.printed("hello").splitlines()
         self.assertRegex(lines[-1], r"^\d+ tokens$")
         self.assertGreater(len(lines), 1)
+
+    def test_callback_and_future(self):
+        text = self.printed("callback_and_future")
+        self.assertRegex(text, r"(?s)^by callbacks: .*\w.*\nby futures: .*\w.*\n$")
+        self.assertEqual(self.printed("callback_and_future"), text)
+
+    def test_cancel_and_deadline(self):
+        lines = self.printed("cancel_and_deadline").splitlines()
+        self.assertRegex(lines[0], r"^16 tokens, none lost, \d+ waits ran out$")
+        self.assertEqual(lines[1:], ["ended as cancelled", "ended as deadline"])
 
     def test_embed_in_asio_server(self):
         process = subprocess.Popen([BIN / "embed_in_asio_server", MODEL, "0"], stdout=subprocess.PIPE)
