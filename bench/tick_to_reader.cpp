@@ -1,0 +1,314 @@
+// The path from tick to reader: what handing a token to a coroutine costs the reactor's thread.
+//
+// usage: tick_to_reader [TICKS [RUNS]]
+//
+// 10,000 streams, each read by a coroutine of its own; every tick gives 256 of them one token. The
+// lane waits until a tick's tokens were read before it makes the next, as with a pass longer than
+// the delivery. Figures are CPU time of the reactor's thread per token, with the wake-up of the
+// thread and all that readers do. Ways take turns; the best run is the one that was disturbed
+// least, and the ratio is that of the best runs.
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <coroutine>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <tickertape/assert.hpp>
+#include <tickertape/fake.hpp>
+#include <tickertape/model.hpp>
+#include <tickertape/token_stream.hpp>
+
+#include "actors/lane_port.hpp"
+#include "actors/outbox.hpp"
+#include "actors/stream.hpp"
+#include "runtime/asio_poster.hpp"
+#include "runtime/task.hpp"
+
+namespace tickertape::bench {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kStreams = 10'000;
+constexpr std::size_t kTokensPerTick = 256;
+
+double thread_cpu_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+/// What readers have got. The reactor writes; the lane looks at whole ticks only, so that counting
+/// costs next to nothing.
+class Tally {
+ public:
+  void add(TokenId id, std::size_t num_bytes = 0) {
+    sum_ += static_cast<std::uint64_t>(id) + num_bytes;
+    if (++count_ % kTokensPerTick == 0) published_.store(count_, std::memory_order_release);
+  }
+  void wait_for(std::uint64_t count) const {
+    while (published_.load(std::memory_order_acquire) < count) std::this_thread::yield();
+  }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }  ///< After the reactor has ended.
+
+ private:
+  std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;
+  std::atomic<std::uint64_t> published_{0};
+};
+
+/// A way to hand tokens over. Readers run on `io`; deliver() and finish() are called by the lane.
+class Way {
+ public:
+  virtual ~Way() = default;
+  virtual void start_readers() = 0;
+  /// One token for each of these streams.
+  virtual void deliver(const std::vector<std::size_t>& streams, TokenId id) = 0;
+  virtual void finish() = 0;
+
+  asio::io_context io{1};
+  Tally tally;
+};
+
+/// The product's streams: tokens are staged in the executor's outbox, and posted once per tick.
+class Streams : public Way {
+ public:
+  explicit Streams(std::shared_ptr<const Tokenizer> tokenizer)
+      : outbox_(std::make_shared<actors::Outbox>(runtime::make_asio_poster(io.get_executor()))) {
+    for (std::size_t i = 0; i < kStreams; ++i) {
+      actors::StreamSetup setup;
+      setup.accepted.request_id = i;
+      setup.request.tokenizer = tokenizer;
+      streams_.push_back(std::make_shared<actors::Stream>(
+          std::move(setup), port_, outbox_,
+          [executor = io.get_executor()] { return asio::any_io_executor(executor); }));
+    }
+  }
+
+  void deliver(const std::vector<std::size_t>& streams, TokenId id) override {
+    for (const std::size_t i : streams) {
+      outbox_->stage(streams_[i], actors::StreamEvent::of_token(id, 0));
+    }
+    outbox_->flush();
+    port_->take_dirty(dirty_);  // The credit that reading gave back, as before each plan.
+    for (const auto& stream : dirty_) stream->clear_dirty();
+  }
+
+  void finish() override {
+    for (const auto& stream : streams_) {
+      outbox_->stage(stream, actors::StreamEvent::of_end(FinishReason::length, ErrorInfo(), 0));
+    }
+    outbox_->flush();
+  }
+
+ protected:
+  std::vector<std::shared_ptr<actors::Stream>> streams_;
+
+ private:
+  std::shared_ptr<actors::LanePort> port_ = std::make_shared<actors::LanePort>();
+  std::shared_ptr<actors::Outbox> outbox_;
+  std::vector<std::shared_ptr<actors::Stream>> dirty_;
+};
+
+/// Awaits a stream's next token in a task of our own, without an Asio handler.
+class NextToken {
+ public:
+  explicit NextToken(detail::StreamCore& core) : core_(core) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> reader) {
+    reader_ = reader;
+    core_.start_read(core_.reserve_read(), std::make_unique<Read>(*this), 1);
+  }
+  std::optional<TokenId> await_resume() const noexcept { return id_; }
+
+ private:
+  struct Read final : detail::PendingRead {
+    explicit Read(NextToken& awaiter) : next(awaiter) {}
+    void complete(error_code, std::vector<Token>&& tokens) override {
+      if (!tokens.empty()) next.id_ = tokens.front().id;
+      next.reader_.resume();
+    }
+    NextToken& next;
+  };
+
+  detail::StreamCore& core_;
+  std::coroutine_handle<> reader_;
+  std::optional<TokenId> id_;
+};
+
+runtime::Task<> read_ids(detail::StreamCore& core, Tally& tally) {
+  while (const std::optional<TokenId> id = co_await NextToken(core)) tally.add(*id);
+}
+
+class OwnTasks final : public Streams {
+ public:
+  OwnTasks() : Streams(nullptr) {}
+  void start_readers() override {
+    for (const auto& stream : streams_) {
+      readers_.push_back(read_ids(*stream, tally));
+      const bool done = readers_.back().start([](void*) {}, nullptr);
+      TICKERTAPE_ASSERT(!done);
+    }
+  }
+
+ private:
+  std::vector<runtime::Task<>> readers_;
+};
+
+asio::awaitable<void> read_text(TokenStream stream, Tally& tally) {
+  while (const std::optional<Token> token = co_await stream.async_next(asio::use_awaitable)) {
+    tally.add(token->id, token->text.size());
+  }
+}
+
+/// What a user's coroutine does.
+class Awaitables final : public Streams {
+ public:
+  explicit Awaitables(std::shared_ptr<const Tokenizer> tokenizer) : Streams(std::move(tokenizer)) {}
+  void start_readers() override {
+    for (const auto& stream : streams_) {
+      asio::co_spawn(io, read_text(TokenStream(stream), tally), [](std::exception_ptr error) {
+        if (error) std::rethrow_exception(error);
+      });
+    }
+  }
+};
+
+using Channel = asio::experimental::concurrent_channel<void(error_code, TokenId)>;
+
+asio::awaitable<void> read_channel(Channel& channel, Tally& tally) {
+  for (;;) {
+    const auto [error, id] = co_await channel.async_receive(asio::as_tuple(asio::use_awaitable));
+    if (error || id < 0) break;
+    tally.add(id);
+  }
+}
+
+/// What one would do without an engine made for it: a channel per stream, sent to from the lane.
+class Channels final : public Way {
+ public:
+  void start_readers() override {
+    for (std::size_t i = 0; i < kStreams; ++i) {
+      channels_.push_back(std::make_unique<Channel>(io, 8));
+      asio::co_spawn(io, read_channel(*channels_.back(), tally), [](std::exception_ptr error) {
+        if (error) std::rethrow_exception(error);
+      });
+    }
+  }
+  void deliver(const std::vector<std::size_t>& streams, TokenId id) override {
+    for (const std::size_t i : streams) send(i, id);
+  }
+  void finish() override {
+    for (std::size_t i = 0; i < channels_.size(); ++i) send(i, -1);
+  }
+
+ private:
+  void send(std::size_t stream, TokenId id) {
+    const bool sent = channels_[stream]->try_send(error_code(), id);
+    TICKERTAPE_ASSERT(sent);
+  }
+
+  std::vector<std::unique_ptr<Channel>> channels_;
+};
+
+/// The reactor's CPU time per token.
+double run(Way& way, std::size_t num_ticks) {
+  std::optional work(asio::make_work_guard(way.io));
+  way.start_readers();
+  way.io.poll();  // Every reader waits now.
+  double spent_ns = 0;
+  std::thread reactor([&] {
+    const double start_ns = thread_cpu_ns();
+    way.io.run();
+    spent_ns = thread_cpu_ns() - start_ns;
+  });
+  std::vector<std::size_t> streams(kTokensPerTick);
+  std::size_t next = 0;
+  std::uint64_t sent = 0;
+  for (std::size_t tick = 0; tick < num_ticks; ++tick) {
+    for (std::size_t& stream : streams) {
+      stream = next;
+      next = (next + 37) % kStreams;  // Never twice in a tick, and not in the order of memory.
+    }
+    way.deliver(streams, 1 + static_cast<TokenId>(tick % 100));
+    sent += kTokensPerTick;
+    way.tally.wait_for(sent);
+  }
+  // The readers' ends are not measured: a token is.
+  asio::post(way.io, [&way] { way.io.stop(); });
+  reactor.join();
+  way.io.restart();
+  way.finish();
+  work.reset();
+  way.io.run();
+  return spent_ns / static_cast<double>(sent);
+}
+
+struct Candidate {
+  const char* name;
+  std::function<std::unique_ptr<Way>()> make;
+  std::vector<double> figures;
+};
+
+int main_program(std::size_t num_ticks, std::size_t num_runs) {
+  const auto tokenizer = make_paged_fake_model()->tokenizer();
+  std::array<Candidate, 3> candidates{{
+      {"(a) own task, ids", [] { return std::make_unique<OwnTasks>(); }, {}},
+      {"(b) concurrent_channel, ids", [] { return std::make_unique<Channels>(); }, {}},
+      {"(c) async_next(use_awaitable), text",
+       [&] { return std::make_unique<Awaitables>(tokenizer); },
+       {}},
+  }};
+  std::optional<std::uint64_t> ids;
+  for (std::size_t i = 0; i < num_runs; ++i) {
+    for (Candidate& candidate : candidates) {
+      const std::unique_ptr<Way> way = candidate.make();
+      candidate.figures.push_back(run(*way, num_ticks));
+      const bool with_text = &candidate == &candidates.back();
+      TICKERTAPE_ASSERT(with_text || way->tally.sum() == ids.value_or(way->tally.sum()));
+      if (!with_text) ids = way->tally.sum();
+    }
+  }
+  std::printf("%zu streams, %zu tokens a tick, %zu ticks, %zu runs; ns per token on the reactor\n",
+              kStreams, kTokensPerTick, num_ticks, num_runs);
+  std::printf("%-38s %8s %8s\n", "", "best", "median");
+  for (Candidate& candidate : candidates) {
+    std::sort(candidate.figures.begin(), candidate.figures.end());
+    std::printf("%-38s %8.1f %8.1f\n", candidate.name, candidate.figures.front(),
+                candidate.figures[num_runs / 2]);
+  }
+  std::printf("(b) / (a) = %.1f\n", candidates[1].figures.front() / candidates[0].figures.front());
+  return 0;
+}
+
+}  // namespace
+}  // namespace tickertape::bench
+
+int main(int argc, char** argv) {
+  const std::size_t num_ticks = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000;
+  const std::size_t num_runs = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 9;
+  if (num_ticks == 0 || num_runs == 0) {
+    std::fputs("usage: tick_to_reader [TICKS [RUNS]]\n", stderr);
+    return 2;
+  }
+  return tickertape::bench::main_program(num_ticks, num_runs);
+}
