@@ -4,66 +4,24 @@
 #include <algorithm>
 #include <bit>
 #include <exception>
-#include <limits>
 #include <string>
 #include <tickertape/assert.hpp>
 #include <tickertape/errors.hpp>
 
 #include "kernels/cpu/isa.hpp"
-#include "kernels/cpu/memory_region.hpp"
+#include "kernels/cpu/memory_need.hpp"
 
 namespace tickertape::kernels::cpu {
 namespace {
 
 using models::DecoderSpec;
 
-/// More tokens at once make nothing faster, and the intermediate values leave the caches.
-constexpr std::uint32_t kMaxSliceTokens = 256;
-
 [[noreturn]] void refuse(const std::string& option, const std::string& message) {
   throw Error(ErrorInfo{Errc::invalid_request, option + ": " + message, option, 0});
 }
 
-PageLayout layout_of(const DecoderSpec& spec, const BackendOptions& options) {
-  PageLayout layout;
-  switch (options.kv_cache_type) {
-    case KvCacheType::f16:
-      layout.type = KvType::f16;
-      break;
-    case KvCacheType::f32:
-      layout.type = KvType::f32;
-      break;
-    case KvCacheType::bf16:
-      layout.type = KvType::bf16;
-      break;
-  }
-  layout.page_size = options.page_size;
-  layout.num_layers = static_cast<std::uint32_t>(spec.layers.size());
-  layout.num_kv_heads = spec.num_kv_heads;
-  layout.head_size = spec.head_size;
-  return layout;
-}
-
-std::uint32_t num_pages_of(const PageLayout& layout, const BackendOptions& options) {
-  if (options.num_kv_pages) return *options.num_kv_pages;
-  const std::uint64_t pages = options.kv_cache_memory / layout.page_bytes();
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(pages, std::numeric_limits<std::uint32_t>::max()));
-}
-
 std::string bytes(std::uint64_t count) {
   return std::to_string(count) + " bytes";
-}
-
-/// Bytes of all pages; refuses what the machine cannot hold beside `other_bytes`.
-void check_memory(const PageLayout& layout, const BackendOptions& options,
-                  std::uint64_t other_bytes) {
-  const std::uint64_t memory = physical_memory();
-  const std::uint64_t pages = std::uint64_t{num_pages_of(layout, options)} + options.num_host_pages;
-  if (other_bytes < memory && pages <= (memory - other_bytes) / layout.page_bytes()) return;
-  refuse(options.num_kv_pages ? "num_kv_pages" : "kv_cache_memory",
-         std::to_string(pages) + " pages of " + bytes(layout.page_bytes()) + " and " +
-             bytes(other_bytes) + " of weights do not fit into the machine's " + bytes(memory));
 }
 
 BackendInfo describe(const DecoderSpec& spec, const KvPages& pages, const BackendOptions& options,
@@ -93,8 +51,8 @@ CpuBackend::CpuBackend(std::shared_ptr<const DecoderSpec> spec,
       host_(host),
       parallel_(parallel),
       max_slice_tokens_(std::min(options.max_num_batched_tokens, kMaxSliceTokens)),
-      pages_(layout_of(*spec_, options), num_pages_of(layout_of(*spec_, options), options),
-             options.num_host_pages),
+      pages_(page_layout_of(*spec_, options),
+             num_pages_of(page_layout_of(*spec_, options), options), options.num_host_pages),
       slots_(options.max_num_seqs),
       pass_(*spec_, *weights_, kernels_, pages_, max_slice_tokens_, parallel.num_members()),
       head_(*spec_, *weights_, kernels_, parallel.num_members()),
@@ -201,21 +159,19 @@ void check_options(const DecoderSpec& spec, const BackendOptions& options) {
   if (options.max_num_batched_tokens == 0) {
     refuse("max_num_batched_tokens", "0; at least 1 is needed");
   }
-  const PageLayout layout = layout_of(spec, options);
+  const PageLayout layout = page_layout_of(spec, options);
   if (num_pages_of(layout, options) == 0) {
     if (options.num_kv_pages) refuse("num_kv_pages", "0; at least 1 is needed");
     refuse("kv_cache_memory", bytes(options.kv_cache_memory) + " hold no page; a page of " +
                                   std::to_string(options.page_size) + " tokens takes " +
                                   bytes(layout.page_bytes()));
   }
-  check_memory(layout, options, 0);
 }
 
 std::unique_ptr<Backend> make_cpu_backend(std::shared_ptr<const DecoderSpec> spec,
                                           std::shared_ptr<const CpuWeights> weights,
                                           const BackendOptions& options, BackendHost& host,
                                           Parallel& parallel) {
-  check_memory(layout_of(*spec, options), options, weights->size_bytes());
   return std::make_unique<CpuBackend>(std::move(spec), std::move(weights), options, host, parallel);
 }
 

@@ -56,7 +56,7 @@ class CpuBackend final : public Backend {
 /// Throws Error(Errc::invalid_request) that names the option and its bounds.
 void check_options(const models::DecoderSpec& spec, const BackendOptions& options);
 
-/// Checks also that the weights and the pool fit into the machine's memory.
+/// REQUIRES: check_options(*spec, options) did not throw.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(
     std::shared_ptr<const models::DecoderSpec> spec, std::shared_ptr<const CpuWeights> weights,
     const BackendOptions& options, BackendHost& host, Parallel& parallel);

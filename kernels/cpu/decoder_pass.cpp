@@ -70,6 +70,25 @@ DecoderPass::DecoderPass(const models::DecoderSpec& spec, const CpuWeights& weig
 
 DecoderPass::~DecoderPass() = default;
 
+std::uint64_t DecoderPass::scratch_bytes(const models::DecoderSpec& spec, std::uint32_t max_tokens,
+                                         unsigned num_threads) {
+  const auto columns = [](std::uint64_t rows) {
+    return (rows + kGroupRows - 1) / kGroupRows * kGroupRows;
+  };
+  const std::uint64_t heads = columns(spec.query_size()) + 2 * columns(spec.kv_size());
+  const std::uint64_t attention =
+      2 * FloatRows::bytes(kKeyBlock, spec.head_size) +
+      FloatRows::bytes(std::uint64_t{kQueryTile} * (spec.num_heads / spec.num_kv_heads),
+                       spec.head_size);
+  return FloatRows::bytes(max_tokens, padded_stride(spec.embedding_size)) +
+         ActivationRows::bytes(max_tokens, spec.embedding_size) +
+         FloatRows::bytes(max_tokens, padded_stride(heads)) +
+         ActivationRows::bytes(max_tokens, spec.query_size()) +
+         FloatRows::bytes(max_tokens, padded_stride(2 * columns(spec.ffn_size))) +
+         ActivationRows::bytes(max_tokens, spec.ffn_size) +
+         FloatRows::bytes(max_tokens, spec.rope.size) + num_threads * attention;
+}
+
 bool DecoderPass::run(const PassSlice& slice, Parallel& parallel, BackendHost& host) {
   const unsigned num_members =
       std::min(parallel.num_members(), static_cast<unsigned>(attention_scratch_.size()));

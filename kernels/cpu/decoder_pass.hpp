@@ -29,6 +29,10 @@ class DecoderPass {
               unsigned num_threads);
   ~DecoderPass();
 
+  /// Bytes of the intermediate values.
+  [[nodiscard]] static std::uint64_t scratch_bytes(const models::DecoderSpec& spec,
+                                                   std::uint32_t max_tokens, unsigned num_threads);
+
   /// Computes all blocks, writes the keys and values. False when abandoned at the host's wish.
   /// REQUIRES: slice.num_tokens() <= max_tokens; ids and pages in range.
   bool run(const PassSlice& slice, Parallel& parallel, BackendHost& host);

@@ -2,7 +2,6 @@
 #include "kernels/cpu/memory_region.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <string>
 #include <tickertape/errors.hpp>
@@ -33,13 +32,6 @@ MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
-}
-
-std::size_t physical_memory() noexcept {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return ~std::size_t{0};
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_bytes);
 }
 
 }  // namespace tickertape::kernels::cpu

@@ -23,7 +23,4 @@ class MemoryRegion {
   std::size_t size_ = 0;
 };
 
-/// Memory of the machine in bytes.
-[[nodiscard]] std::size_t physical_memory() noexcept;
-
 }  // namespace tickertape::kernels::cpu

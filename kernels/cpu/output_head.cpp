@@ -28,6 +28,14 @@ OutputHead::OutputHead(const models::DecoderSpec& spec, const CpuWeights& weight
       logits_(kTilePositions, padded_stride(spec.vocab_size)),
       scratch_(num_threads) {}
 
+std::uint64_t OutputHead::scratch_bytes(const models::DecoderSpec& spec, unsigned num_threads) {
+  // Per token of the vocabulary at most: see sampling::SamplerScratch.
+  constexpr std::uint64_t kSamplingBytes = 3 * sizeof(float) + sizeof(sampling::Candidate);
+  return ActivationRows::bytes(kTilePositions, spec.embedding_size) +
+         FloatRows::bytes(kTilePositions, padded_stride(spec.vocab_size)) +
+         num_threads * kSamplingBytes * spec.num_tokens;
+}
+
 void OutputHead::begin(const Batch& batch, const Slots& slots) {
   batch_ = &batch;
   slots_ = &slots;

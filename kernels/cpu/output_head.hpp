@@ -23,6 +23,10 @@ class OutputHead {
   OutputHead(const models::DecoderSpec& spec, const CpuWeights& weights, const KernelTable& kernels,
              unsigned num_threads);
 
+  /// Bytes of logits and of what sampling needs.
+  [[nodiscard]] static std::uint64_t scratch_bytes(const models::DecoderSpec& spec,
+                                                   unsigned num_threads);
+
   /// Begins a pass. REQUIRES: batch and slots outlive it.
   void begin(const Batch& batch, const Slots& slots);
   /// Adds the outputs of a slice that `pass` has computed. Throws std::bad_alloc.

@@ -19,6 +19,9 @@ class FloatRows {
     return reinterpret_cast<float*>(region_.data()) + index * stride_;
   }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t num_rows, std::uint64_t stride) noexcept {
+    return num_rows * stride * sizeof(float);
+  }
 
  private:
   std::size_t stride_;
@@ -38,6 +41,9 @@ class ActivationRows {
         num_blocks_(size / kBlock),
         quants_(num_rows * num_blocks_ * sizeof(QuantBlock), "intermediate values") {}
 
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t num_rows, std::uint64_t size) noexcept {
+    return FloatRows::bytes(num_rows, size) + num_rows * (size / kBlock) * sizeof(QuantBlock);
+  }
   [[nodiscard]] float* row(std::size_t index) const noexcept { return floats_.row(index); }
   [[nodiscard]] QuantBlock* quants(std::size_t index) const noexcept {
     return reinterpret_cast<QuantBlock*>(quants_.data()) + index * num_blocks_;

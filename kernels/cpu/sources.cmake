@@ -5,6 +5,8 @@ set(TICKERTAPE_CPU_SOURCES
   cpu/kernels_reference.cpp
   cpu/kernels_scalar.cpp
   cpu/kv_pages.cpp
+  cpu/memory_budget.cpp
+  cpu/memory_need.cpp
   cpu/memory_region.cpp
   cpu/output_head.cpp
   cpu/packed_matrix.cpp

@@ -102,9 +102,10 @@ void read_heads(const GgufFile& file, DecoderSpec& spec) {
               std::to_string(spec.head_size));
   }
   if (spec.head_size % 8 != 0 || spec.query_size() % 32 != 0) {
-    file.fail("heads of " + std::to_string(spec.head_size) + " numbers, " +
-              std::to_string(spec.num_heads) +
-              " of them: heads must be a multiple of 8 and all together of 32");
+    file.fail(with("attention.head_count", spec.num_heads) + " and " +
+              (key_length ? with("attention.key_length", spec.head_size)
+                          : "the head size is " + std::to_string(spec.head_size)) +
+              "; a head must be a multiple of 8 and all together of 32");
   }
 }
 

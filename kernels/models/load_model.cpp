@@ -1,13 +1,20 @@
 // load_model: a GGUF file as a Model.
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <tickertape/errors.hpp>
 #include <tickertape/model.hpp>
 
 #include "kernels/cpu/cpu_backend.hpp"
+#include "kernels/cpu/memory_budget.hpp"
+#include "kernels/cpu/memory_need.hpp"
 #include "kernels/cpu/weights.hpp"
 #include "kernels/formats/gguf.hpp"
 #include "kernels/models/decoder_spec.hpp"
@@ -33,12 +40,26 @@ ModelInfo describe(const formats::GgufFile& file, const DecoderSpec& spec) {
   return info;
 }
 
+std::vector<ModelTensor> list_tensors(const formats::GgufFile& file) {
+  std::vector<ModelTensor> tensors;
+  for (const formats::TensorInfo& info : file.tensors()) {
+    ModelTensor& tensor = tensors.emplace_back();
+    tensor.name = info.name;
+    tensor.type = formats::traits(info.type).name;
+    tensor.shape.assign(std::reverse_iterator(info.dims.begin() + info.num_dims),
+                        std::reverse_iterator(info.dims.begin()));
+    tensor.bytes = info.size_bytes;
+  }
+  return tensors;
+}
+
 class GgufModel final : public Model {
  public:
   GgufModel(formats::GgufFile file, DecoderSpec spec)
       : file_(std::move(file)),
         spec_(std::make_shared<const DecoderSpec>(std::move(spec))),
         info_(describe(file_, *spec_)),
+        tensors_(list_tensors(file_)),
         tokenizer_(text::make_tokenizer(file_)),
         chat_template_(text::make_chat_template(file_)) {}
 
@@ -46,17 +67,31 @@ class GgufModel final : public Model {
   std::shared_ptr<const Tokenizer> tokenizer() const override { return tokenizer_; }
   std::shared_ptr<const ChatTemplate> chat_template() const override { return chat_template_; }
 
+  std::span<const ModelTensor> tensors() const noexcept override { return tensors_; }
+
+  MemoryNeed memory_need(const BackendOptions& options) const override {
+    cpu::check_options(*spec_, options);
+    const unsigned threads = std::max(std::thread::hardware_concurrency(), 1U);
+    return cpu::memory_need(*spec_, cpu::packed_bytes(file_, *spec_), options, threads);
+  }
+
   std::unique_ptr<Backend> make_backend(const BackendOptions& options, BackendHost& host,
                                         Parallel& parallel) const override {
     cpu::check_options(*spec_, options);  // before the weights are read: that takes seconds
-    return cpu::make_cpu_backend(spec_, weights(), options, host, parallel);
+    return cpu::make_cpu_backend(spec_, weights(options, parallel.num_members()), options, host,
+                                 parallel);
   }
 
  private:
-  /// All instruction sets read the same form, so there is one copy while anyone uses it.
-  std::shared_ptr<const cpu::CpuWeights> weights() const {
+  /// All instruction sets read the same form, so there is one copy while anyone uses it. Throws
+  /// when a backend with these options does not fit into memory.
+  std::shared_ptr<const cpu::CpuWeights> weights(const BackendOptions& options,
+                                                 unsigned num_threads) const {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<const cpu::CpuWeights> weights = weights_.lock();
+    const std::uint64_t missing = weights ? 0 : cpu::packed_bytes(file_, *spec_);
+    cpu::check_memory(cpu::memory_need(*spec_, missing, options, num_threads), options,
+                      cpu::read_memory_budget());
     if (!weights) {
       weights = std::make_shared<const cpu::CpuWeights>(file_, *spec_);
       weights_ = weights;
@@ -67,6 +102,7 @@ class GgufModel final : public Model {
   formats::GgufFile file_;
   std::shared_ptr<const DecoderSpec> spec_;
   ModelInfo info_;
+  std::vector<ModelTensor> tensors_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::shared_ptr<const ChatTemplate> chat_template_;
   mutable std::mutex mutex_;

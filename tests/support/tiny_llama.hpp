@@ -133,7 +133,9 @@ class TinyLlamaWriter {
 
  private:
   void write_keys() {
-    builder_.string("general.architecture", llama_.architecture);
+    if (!llama_.without.contains("general.architecture")) {
+      builder_.string("general.architecture", llama_.architecture);
+    }
     key("block_count", llama_.num_layers);
     key("context_length", llama_.context_length);
     key("embedding_length", llama_.width);
