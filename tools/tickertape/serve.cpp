@@ -34,6 +34,14 @@ void raise_descriptor_limit(std::size_t connections) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// A registration that is never given up: a signal that comes while the server is being taken down
+/// must not kill it.
+void keep_signals_to_the_end() {
+  static auto* const io = new boost::asio::io_context(1);
+  static auto* const signals = new boost::asio::signal_set(*io, SIGINT, SIGTERM);
+  static_cast<void>(signals);
+}
+
 /// The first signal drains, the second stops at once.
 class Shutdown {
  public:
@@ -73,6 +81,7 @@ int serve(const ServeFlags& flags) {
   Engine engine(open_model(flags.engine), flags.engine.options);
   Server server(io.get_executor(), engine, options);
   Shutdown shutdown(io, server);
+  keep_signals_to_the_end();
   server.start();
   fmt::print("listening on {}\n", server.url());
   std::fflush(stdout);
