@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/bad_number.hpp"
+#include "net/list_fields.hpp"
+
 namespace tickertape::net {
 namespace {
 
@@ -32,8 +35,8 @@ Result refuse(std::string id, std::string_view param, std::string message) {
   return BadFrame(std::move(id), FieldError(param, std::move(message)));
 }
 
-Result read_submit(ClientFrame frame, object fields, std::string_view model) {
-  if (auto refusal = read_submit_fields(fields, model, frame.submit)) {
+Result read_submit(ClientFrame frame, object fields, const ServedModel& served) {
+  if (auto refusal = read_submit_fields(fields, served, frame.submit)) {
     return BadFrame(std::move(frame.id), std::move(*refusal));
   }
   return frame;
@@ -52,10 +55,25 @@ Result read_credit(ClientFrame frame, object fields) {
 
 }  // namespace
 
+/// A number that nothing can hold spoils the whole document; the frame's other members still tell
+/// whose it is and which member is at fault.
+BadFrame FrameReader::explain(std::string_view text, std::string why) {
+  FieldError error({}, std::move(why));
+  std::string id;
+  if (const auto found = find_bad_number(text)) {
+    error.param = found->member;
+    std::string ignored;
+    object fields;
+    const auto document = parser_.parse(found->without, ignored);
+    if (document && document->get(fields) == SUCCESS) id = read_id(fields);
+  }
+  return {std::move(id), std::move(error)};
+}
+
 Result FrameReader::read(std::string_view text) {
   std::string why;
   const std::optional<element> document = parser_.parse(text, why);
-  if (!document) return refuse({}, {}, std::move(why));
+  if (!document) return explain(text, std::move(why));
   object fields;
   if (document->get(fields) != SUCCESS) return refuse({}, {}, "a frame must be a JSON object");
 
@@ -75,7 +93,7 @@ Result FrameReader::read(std::string_view text) {
   if (frame.id.empty()) return refuse({}, "id", "id must be a string of 1 to 64 characters");
   if (type == "submit") {
     frame.type = ClientFrame::Type::submit;
-    return read_submit(std::move(frame), fields, model_);
+    return read_submit(std::move(frame), fields, served_);
   }
   if (type == "credit") {
     frame.type = ClientFrame::Type::credit;

@@ -30,15 +30,16 @@ struct BadFrame {
 /// Reads frames as interface section 4 says. Unknown fields are ignored. Thread rules: one thread.
 class FrameReader {
  public:
-  /// `model` is the name that `model` fields must have.
-  FrameReader(std::size_t max_bytes, std::string model)
-      : parser_(max_bytes), model_(std::move(model)) {}
+  FrameReader(std::size_t max_bytes, ServedModel served)
+      : parser_(max_bytes), served_(std::move(served)) {}
 
   [[nodiscard]] std::variant<ClientFrame, BadFrame> read(std::string_view text);
 
  private:
+  [[nodiscard]] BadFrame explain(std::string_view text, std::string why);
+
   JsonParser parser_;
-  std::string model_;
+  ServedModel served_;
 };
 
 }  // namespace tickertape::net

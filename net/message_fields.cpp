@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "net/request_fields.hpp"
+#include "net/json_text.hpp"
+#include "net/list_fields.hpp"
 
 namespace tickertape::net {
 namespace {
@@ -19,20 +19,10 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-Refusal read_ids(std::string_view name, array ids, Request& out) {
-  std::vector<TokenId> read;
-  read.reserve(ids.size());
-  for (const element value : ids) {
-    const auto id = read_integer(value, 0, std::numeric_limits<TokenId>::max());
-    if (!id) {
-      return FieldError(name, fmt::format("{} must hold token ids: integers from 0 to the size of "
-                                          "the vocabulary",
-                                          name));
-    }
-    read.push_back(static_cast<TokenId>(*id));
-  }
-  if (read.empty()) return FieldError(name, fmt::format("{} is empty", name));
-  out.prompt_ids = std::move(read);
+Refusal read_ids(std::string_view name, const element& value, std::uint32_t vocab_size,
+                 Request& out) {
+  if (auto refusal = read_token_ids(name, value, vocab_size, out.prompt_ids)) return refusal;
+  if (out.prompt_ids.empty()) return FieldError(name, fmt::format("{} is empty", name));
   return std::nullopt;
 }
 
@@ -85,6 +75,19 @@ Refusal read_content(const std::string& where, object message, ChatMessage& out)
   return std::nullopt;
 }
 
+/// Keeps what templates may look at besides role and content. A null member counts as absent, as
+/// in every list of messages that a client's library fills with defaults.
+void read_other_members(object message, ChatMessage& out) {
+  for (const auto field : message) {
+    if (field.key == "role" || field.key == "content" || field.value.is_null()) continue;
+    out.fields += out.fields.empty() ? '{' : ',';
+    append_json_string(out.fields, field.key);
+    out.fields += ':';
+    out.fields += simdjson::minify(field.value);
+  }
+  if (!out.fields.empty()) out.fields += '}';
+}
+
 bool is_role(std::string_view role) noexcept {
   return role == "system" || role == "user" || role == "assistant" || role == "tool";
 }
@@ -106,25 +109,17 @@ Refusal read_message(std::size_t index, const element& value, ChatMessage& out) 
         fmt::format("{}.role must be system, developer, user, assistant or tool", where));
   }
   out.role = role;
-  array calls;
-  if (message["tool_calls"].get(calls) == SUCCESS && calls.size() > 0) {
-    return FieldError(where + ".tool_calls",
-                      fmt::format("{}.tool_calls is not supported by this version", where));
-  }
+  read_other_members(message, out);
   return read_content(where + ".content", message, out);
 }
 
 }  // namespace
 
-Refusal read_prompt_ids(const element& value, Request& out) {
-  array ids;
-  if (value.get(ids) != SUCCESS) {
-    return FieldError("prompt_ids", "prompt_ids must be a list of token ids");
-  }
-  return read_ids("prompt_ids", ids, out);
+Refusal read_prompt_ids(const element& value, std::uint32_t vocab_size, Request& out) {
+  return read_ids("prompt_ids", value, vocab_size, out);
 }
 
-Refusal read_prompt(const element& value, Request& out) {
+Refusal read_prompt(const element& value, std::uint32_t vocab_size, Request& out) {
   std::string_view text;
   if (value.get(text) == SUCCESS) return read_text(text, out);
   array items;
@@ -135,15 +130,15 @@ Refusal read_prompt(const element& value, Request& out) {
   const element first = items.at(0);
   array ids;
   const bool prompts = first.get(text) == SUCCESS || first.get(ids) == SUCCESS;
-  if (!prompts) return read_ids("prompt", items, out);
+  if (!prompts) return read_ids("prompt", value, vocab_size, out);
   if (items.size() > 1) {
     return FieldError("prompt", "prompt must hold one prompt; a request is one generation here");
   }
   if (first.get(text) == SUCCESS) return read_text(text, out);
-  return read_ids("prompt", ids, out);
+  return read_ids("prompt", first, vocab_size, out);
 }
 
-Refusal read_messages(const element& value, Request& out) {
+Refusal read_messages(const element& value, std::uint32_t, Request& out) {
   array items;
   if (value.get(items) != SUCCESS) {
     return FieldError("messages", "messages must be a list of messages");

@@ -12,6 +12,17 @@ namespace {
 /// Undelivered tokens of a client that manages no window.
 constexpr std::uint32_t kAutoWindow = 64;
 
+ChoiceDone choice_done(std::uint32_t index, const ChoiceFinish& finish, bool ended_by_us) {
+  ChoiceDone done;
+  done.index = index;
+  done.reason = finish.reason;
+  if (ended_by_us && done.reason == FinishReason::cancelled) done.reason = FinishReason::shutdown;
+  done.stop = finish.stop;
+  done.stop_token = finish.stop_token;
+  done.error = {finish.error.status(), finish.error.message, finish.error.param, 0};
+  return done;
+}
+
 }  // namespace
 
 Multiplexer::Multiplexer(std::shared_ptr<ServerState> state, Transport& transport,
@@ -32,8 +43,12 @@ void Multiplexer::guard(Function&& function) {
 
 void Multiplexer::open() {
   if (state_->engine == nullptr) return;
-  push_control(hello_frame(state_->model_name, state_->engine->stats().max_model_len,
-                           state_->options.max_streams));
+  Hello hello;
+  hello.model = state_->model_name;
+  hello.max_model_len = state_->engine->stats().max_model_len;
+  hello.max_streams = state_->options.max_streams;
+  hello.max_body = state_->options.max_body;
+  answer(hello_frame(hello));
 }
 
 void Multiplexer::on_text(std::string_view text) {
@@ -54,7 +69,7 @@ void Multiplexer::on_text(std::string_view text) {
       cancel(frame.id);
       break;
     case ClientFrame::Type::ping:
-      push_control(pong_frame());
+      answer(pong_frame());
       break;
   }
 }
@@ -70,8 +85,8 @@ void Multiplexer::submit(ClientFrame&& frame) {
     return refuse(frame.id, 429, "this connection has max_streams generations already", {});
   }
   const auto& window = frame.submit.window;
-  auto generation =
-      std::make_shared<Generation>(frame.id, json_string(frame.id), !window.has_value());
+  auto generation = std::make_shared<Generation>(frame.id, json_string(frame.id),
+                                                 !window.has_value(), frame.submit.request.n);
   Request request = std::move(frame.submit.request);
   request.manual_credit = true;
   request.window = window.value_or(kAutoWindow);
@@ -103,7 +118,8 @@ void Multiplexer::submitted(const GenerationPtr& generation, error_code error, T
   if (error) return refused(generation, error, stream.finish().error);
   generation->stream = std::move(stream);
   generation->accepted = true;
-  push_control(accepted_frame(generation->quoted_id, generation->stream.accepted()));
+  generation->has_ended.resize(generation->left);
+  answer(accepted_frame(generation->quoted_id, generation->stream.accepted()));
   if (generation->dropped) return;
   if (generation->cancel_wanted) generation->stream.cancel();
   read(generation);
@@ -113,13 +129,13 @@ void Multiplexer::refused(const GenerationPtr& generation, error_code error,
                           const ErrorInfo& info) {
   const std::string message = info.message.empty() ? error.message() : info.message;
   const int status = info ? info.status() : 500;
-  push_control(error_frame(generation->quoted_id, {status, message, info.param, info.retry_after}));
+  answer(error_frame(generation->quoted_id, {status, message, info.param, info.retry_after}));
   forget(generation);
 }
 
 void Multiplexer::noticed(const GenerationPtr& generation, const Notice& notice) {
   if (!generation->accepted || generation->dropped) return;
-  guard([&] { push_control(notice_frame(generation->quoted_id, notice)); });
+  guard([&] { answer(notice_frame(generation->quoted_id, notice)); });
 }
 
 void Multiplexer::read(const GenerationPtr& generation) {
@@ -133,27 +149,50 @@ void Multiplexer::read(const GenerationPtr& generation) {
 void Multiplexer::tokens_read(const GenerationPtr& generation, error_code error,
                               std::vector<Token>&& tokens) {
   if (generation->dropped) return;
-  if (error || tokens.empty()) return ended(generation);
+  if (error || tokens.empty()) {
+    generation->told_end = true;
+    return feed_end(generation);
+  }
   generation->ready = std::move(tokens);
   generation->next = 0;
   feed(generation);
 }
 
+bool Multiplexer::has_room(const GenerationPtr& generation) {
+  if (outbox_.bytes() < state_->options.max_write_buffer) return true;
+  waiting_for_room_.push_back(generation);
+  return false;
+}
+
 void Multiplexer::feed(const GenerationPtr& generation) {
-  const std::size_t limit = state_->options.max_write_buffer;
   while (generation->next < generation->ready.size()) {
-    if (outbox_.bytes() >= limit) {
-      waiting_for_room_.push_back(generation);
-      return;
-    }
+    if (!has_room(generation)) return;
     const Token& token = generation->ready[generation->next++];
-    outbox_.push({token_frame(generation->quoted_id, token), generation});
-    transport_->frames_ready();
+    push({token_frame(generation->quoted_id, token, state_->tokenizer.get()), generation});
     if (generation->dropped) return;  // The connection failed in between.
+    end_choice(generation, token);
+    if (generation->dropped) return;
   }
   generation->ready.clear();
   generation->next = 0;
   read(generation);
+}
+
+/// A choice's done frame follows its last token; the last choice waits for the whole end.
+void Multiplexer::end_choice(const GenerationPtr& generation, const Token& last) {
+  const bool ends = last.finish_reason != FinishReason::none && generation->left > 1;
+  if (!ends || last.index >= generation->has_ended.size()) return;
+  ChoiceDone done;
+  done.index = last.index;
+  done.reason = last.finish_reason;
+  const Finish finish = generation->stream.finish();
+  if (last.index < finish.choices.size()) {
+    done.stop = finish.choices[last.index].stop;
+    done.stop_token = finish.choices[last.index].stop_token;
+  }
+  generation->has_ended[last.index] = true;
+  --generation->left;
+  push({done_frame(generation->quoted_id, done, nullptr, nullptr), nullptr});
 }
 
 void Multiplexer::written(const OutgoingFrame& frame) {
@@ -164,15 +203,33 @@ void Multiplexer::written(const OutgoingFrame& frame) {
   while (!waiting_for_room_.empty() && outbox_.bytes() < state_->options.max_write_buffer) {
     const GenerationPtr generation = std::move(waiting_for_room_.front());
     waiting_for_room_.pop_front();
-    if (!generation->dropped) feed(generation);
+    if (generation->dropped) continue;
+    if (generation->told_end) {
+      feed_end(generation);
+    } else {
+      feed(generation);
+    }
   }
 }
 
-void Multiplexer::ended(const GenerationPtr& generation) {
+/// The done frames of the choices that had none yet, the last one with the whole end.
+void Multiplexer::feed_end(const GenerationPtr& generation) {
+  if (!has_room(generation)) return;
   const Finish finish = generation->stream.finish();
-  FinishReason reason = finish.reason;
-  if (generation->ended_by_us && reason == FinishReason::cancelled) reason = FinishReason::shutdown;
-  push_control(done_frame(generation->quoted_id, reason, finish));
+  const bool by_us = generation->ended_by_us;
+  for (std::uint32_t index = 0; index < generation->has_ended.size(); ++index) {
+    if (generation->has_ended[index]) continue;
+    ChoiceFinish choice;
+    choice.reason = finish.reason;
+    choice.error = finish.error;
+    if (index < finish.choices.size()) choice = finish.choices[index];
+    const ChoiceDone done = choice_done(index, choice, by_us);
+    const bool last = --generation->left == 0;
+    push(
+        {done_frame(generation->quoted_id, done, last ? &finish : nullptr, state_->tokenizer.get()),
+         nullptr});
+    if (generation->dropped) return;
+  }
   forget(generation);
 }
 
@@ -204,18 +261,23 @@ void Multiplexer::cancel(const std::string& id) {
 void Multiplexer::refuse(std::string_view id, int status, std::string_view message,
                          std::string_view param) {
   const std::string quoted_id = id.empty() ? std::string() : json_string(id);
-  push_control(error_frame(quoted_id, {status, message, param, 0}));
+  answer(error_frame(quoted_id, {status, message, param, 0}));
+}
+
+void Multiplexer::push(OutgoingFrame frame) {
+  if (transport_ == nullptr) return;
+  outbox_.push(std::move(frame));
+  transport_->frames_ready();
 }
 
 /// A client that sends without reading gets at most one buffer of answers.
-void Multiplexer::push_control(std::string text) {
+void Multiplexer::answer(std::string text) {
   if (transport_ == nullptr) return;
-  outbox_.push({std::move(text), nullptr});
-  if (outbox_.control_bytes() > state_->options.max_write_buffer) {
+  if (outbox_.answer_bytes() > state_->options.max_write_buffer) {
     transport_->close(1013, "answers are not read", false);
     return;
   }
-  transport_->frames_ready();
+  push({std::move(text), nullptr, true});
 }
 
 void Multiplexer::drain() {

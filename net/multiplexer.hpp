@@ -29,7 +29,7 @@ class Transport {
 };
 
 /// Turns client frames into requests and streams into frames. What a client does not read is kept
-/// small: a generation's next tokens are taken only while the outbox is under max_write_buffer, and
+/// small: a generation's next frames are made only while the outbox is under max_write_buffer, and
 /// its credit comes back only when a frame was written, so the engine parks that sequence and
 /// nobody else's.
 ///
@@ -74,11 +74,14 @@ class Multiplexer : public std::enable_shared_from_this<Multiplexer> {
   void read(const GenerationPtr& generation);
   void tokens_read(const GenerationPtr& generation, error_code error, std::vector<Token>&& tokens);
   void feed(const GenerationPtr& generation);
-  void ended(const GenerationPtr& generation);
+  void feed_end(const GenerationPtr& generation);
+  void end_choice(const GenerationPtr& generation, const Token& last);
+  [[nodiscard]] bool has_room(const GenerationPtr& generation);
   void forget(const GenerationPtr& generation);
 
   void refuse(std::string_view id, int status, std::string_view message, std::string_view param);
-  void push_control(std::string text);
+  void push(OutgoingFrame frame);
+  void answer(std::string text);
   void close_if_drained();
 
   template <class Function>
@@ -89,7 +92,7 @@ class Multiplexer : public std::enable_shared_from_this<Multiplexer> {
   std::string client_;
   Outbox outbox_;
   std::unordered_map<std::string, GenerationPtr> generations_;
-  std::deque<GenerationPtr> waiting_for_room_;  ///< Have tokens ready and a full outbox.
+  std::deque<GenerationPtr> waiting_for_room_;  ///< Have something to say and a full outbox.
   bool draining_ = false;
 };
 

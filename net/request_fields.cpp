@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "net/list_fields.hpp"
 #include "net/message_fields.hpp"
 
 namespace tickertape::net {
@@ -25,17 +25,20 @@ constexpr double kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr double kMinInt32 = std::numeric_limits<std::int32_t>::min();
 constexpr double kMaxTopLogprobs = 20;
 constexpr double kMaxWindow = 65536;
+constexpr double kMaxRepetitionPenalty = 10;
 constexpr std::size_t kMaxLabelBytes = 256;
 
 /// What the fields say before the rules that concern several of them.
 struct Draft {
   SubmitFields fields;
-  std::string_view served_model;
+  const ServedModel* served = nullptr;
   std::optional<std::uint32_t> max_tokens;
   std::optional<std::uint32_t> max_completion_tokens;
   bool logprobs = false;
   std::int32_t top_logprobs = 0;
   unsigned num_prompts = 0;
+  std::optional<std::int64_t> best_of;
+  std::optional<bool> add_generation_prompt;
 };
 
 using SetInteger = void (*)(Draft&, std::int64_t);
@@ -109,10 +112,39 @@ Refusal read_logprobs(Draft& draft, const element& value) {
   return std::nullopt;
 }
 
-Refusal read_n(Draft&, const element& value) {
-  const auto n = read_integer(value, 1, std::numeric_limits<std::int32_t>::max());
-  if (!n) return FieldError("n", "n must be an integer of at least 1");
-  if (*n != 1) return FieldError("n", "only n = 1 is supported by this version");
+Refusal read_repetition_penalty(Draft& draft, const element& value) {
+  double penalty = 0;
+  if (value.get(penalty) != SUCCESS || penalty <= 0 || penalty > kMaxRepetitionPenalty) {
+    return FieldError("repetition_penalty",
+                      "repetition_penalty must be a number above 0 and at most 10");
+  }
+  draft.fields.request.sampling.repetition_penalty = penalty;
+  return std::nullopt;
+}
+
+Refusal read_stop_strings(Draft& draft, const element& value) {
+  return read_stop(value, draft.fields.request.stop);
+}
+
+Refusal read_stop_ids(Draft& draft, const element& value) {
+  return read_token_ids("stop_token_ids", value, draft.served->vocab_size,
+                        draft.fields.request.sampling.stop_token_ids);
+}
+
+Refusal read_allowed_ids(Draft& draft, const element& value) {
+  return read_token_ids("allowed_token_ids", value, draft.served->vocab_size,
+                        draft.fields.request.sampling.allowed_token_ids);
+}
+
+Refusal read_biases(Draft& draft, const element& value) {
+  return read_logit_bias(value, draft.served->vocab_size, draft.fields.request.sampling.logit_bias);
+}
+
+Refusal read_template_variables(Draft& draft, const element& value) {
+  if (!value.is_object()) {
+    return FieldError("chat_template_kwargs", "chat_template_kwargs must be an object");
+  }
+  draft.fields.request.chat.variables = simdjson::minify(value);
   return std::nullopt;
 }
 
@@ -131,7 +163,7 @@ Refusal read_events(Draft& draft, const element& value) {
 Refusal read_model(Draft& draft, const element& value) {
   std::string_view name;
   if (value.get(name) != SUCCESS) return FieldError("model", "model must be a string");
-  if (name == draft.served_model) return std::nullopt;
+  if (name == draft.served->name) return std::nullopt;
   return FieldError("model", "this model is not served here; GET /v1/models lists what is", 404);
 }
 
@@ -144,10 +176,16 @@ Refusal read_user(Draft& draft, const element& value) {
   return std::nullopt;
 }
 
-template <Refusal (*read)(const element&, Request&)>
+template <Refusal (*read)(const element&, std::uint32_t, Request&)>
 Refusal read_what_to_run(Draft& draft, const element& value) {
   ++draft.num_prompts;
-  return read(value, draft.fields.request);
+  return read(value, draft.served->vocab_size, draft.fields.request);
+}
+
+/// Settings of the request's sampling, by the name and range of the field.
+template <double SamplingParams::* member>
+void set_sampling(Draft& draft, double value) {
+  draft.fields.request.sampling.*member = value;
 }
 
 const Field kFields[] = {
@@ -161,16 +199,29 @@ const Field kFields[] = {
        d.max_completion_tokens = static_cast<std::uint32_t>(v);
      }),
      0, kMaxInt32},
-    {"temperature",
-     SetNumber([](Draft& d, double v) { d.fields.request.sampling.temperature = v; }), 0, 2},
-    {"top_p", SetNumber([](Draft& d, double v) { d.fields.request.sampling.top_p = v; }), 0, 1},
+    {"temperature", SetNumber(set_sampling<&SamplingParams::temperature>), 0, 2},
+    {"top_p", SetNumber(set_sampling<&SamplingParams::top_p>), 0, 1},
     {"top_k", SetInteger([](Draft& d, std::int64_t v) {
        d.fields.request.sampling.top_k = static_cast<std::int32_t>(v);
      }),
      -1, kMaxInt32},
-    {"min_p", SetNumber([](Draft& d, double v) { d.fields.request.sampling.min_p = v; }), 0, 1},
+    {"min_p", SetNumber(set_sampling<&SamplingParams::min_p>), 0, 1},
+    {"typical_p", SetNumber(set_sampling<&SamplingParams::typical_p>), 0, 1},
+    {"repetition_penalty", Read(read_repetition_penalty)},
+    {"frequency_penalty", SetNumber(set_sampling<&SamplingParams::frequency_penalty>), -2, 2},
+    {"presence_penalty", SetNumber(set_sampling<&SamplingParams::presence_penalty>), -2, 2},
+    {"logit_bias", Read(read_biases)},
+    {"allowed_token_ids", Read(read_allowed_ids)},
     {"seed", Read(read_seed)},
     {"ignore_eos", SetFlag([](Draft& d, bool v) { d.fields.request.sampling.ignore_eos = v; })},
+    {"min_tokens", SetInteger([](Draft& d, std::int64_t v) {
+       d.fields.request.sampling.min_tokens = static_cast<std::uint32_t>(v);
+     }),
+     0, kMaxInt32},
+    {"stop", Read(read_stop_strings)},
+    {"stop_token_ids", Read(read_stop_ids)},
+    {"include_stop_str_in_output",
+     SetFlag([](Draft& d, bool v) { d.fields.request.include_stop_str_in_output = v; })},
     {"logprobs", Read(read_logprobs)},
     {"top_logprobs", SetInteger([](Draft& d, std::int64_t v) {
        d.top_logprobs = std::max(d.top_logprobs, static_cast<std::int32_t>(v));
@@ -180,7 +231,15 @@ const Field kFields[] = {
        d.fields.request.prompt_logprobs = static_cast<std::int32_t>(v);
      }),
      0, kMaxTopLogprobs},
-    {"n", Read(read_n)},
+    {"n", SetInteger([](Draft& d, std::int64_t v) {
+       d.fields.request.n = static_cast<std::uint32_t>(v);
+     }),
+     1, kMaxInt32},
+    {"best_of", SetInteger([](Draft& d, std::int64_t v) { d.best_of = v; }), 1, kMaxInt32},
+    {"add_generation_prompt", SetFlag([](Draft& d, bool v) { d.add_generation_prompt = v; })},
+    {"continue_final_message",
+     SetFlag([](Draft& d, bool v) { d.fields.request.chat.continue_final_message = v; })},
+    {"chat_template_kwargs", Read(read_template_variables)},
     {"priority", SetInteger([](Draft& d, std::int64_t v) {
        d.fields.request.priority = static_cast<std::int32_t>(v);
      }),
@@ -201,12 +260,6 @@ bool is_empty(const element& value) {
   object fields;
   if (value.get(fields) == SUCCESS) return fields.size() == 0;
   return false;
-}
-
-template <int number>
-bool is_number(const element& value) {
-  double given = 0;
-  return value.get(given) == SUCCESS && given == number;
 }
 
 template <bool flag>
@@ -237,27 +290,10 @@ struct UnservedField {
 };
 
 constexpr UnservedField kUnservedFields[] = {
-    {"stop", is_empty},
-    {"stop_token_ids", is_empty},
-    {"allowed_token_ids", is_empty},
-    {"logit_bias", is_empty},
-    {"repetition_penalty", is_number<1>},
-    {"presence_penalty", is_number<0>},
-    {"frequency_penalty", is_number<0>},
-    {"typical_p", is_number<1>},
-    {"min_tokens", is_number<0>},
-    {"best_of", is_number<1>},
-    {"echo", is_flag<false>},
-    {"suffix", is_empty_text},
-    {"adapter", is_empty_text},
-    {"response_format", is_text_format},
-    {"tools", is_empty},
-    {"tool_choice", is_no_tool_choice},
+    {"echo", is_flag<false>},   {"suffix", is_empty_text},
+    {"adapter", is_empty_text}, {"response_format", is_text_format},
+    {"tools", is_empty},        {"tool_choice", is_no_tool_choice},
     {"functions", is_empty},
-    {"include_stop_str_in_output", is_flag<false>},
-    {"continue_final_message", is_flag<false>},
-    {"add_generation_prompt", is_flag<true>},
-    {"chat_template_kwargs", is_empty},
 };
 
 Refusal read_field(Draft& draft, std::string_view name, const element& value) {
@@ -273,11 +309,16 @@ Refusal read_field(Draft& draft, std::string_view name, const element& value) {
   return std::nullopt;
 }
 
-Refusal finish(Draft& draft) {
+Refusal finish_chat(Draft& draft) {
+  ChatOptions& chat = draft.fields.request.chat;
+  chat.add_generation_prompt = draft.add_generation_prompt.value_or(!chat.continue_final_message);
+  if (!chat.add_generation_prompt || !chat.continue_final_message) return std::nullopt;
+  return FieldError("continue_final_message",
+                    "continue_final_message needs add_generation_prompt to be false");
+}
+
+Refusal finish_lengths(Draft& draft) {
   Request& request = draft.fields.request;
-  if (draft.num_prompts != 1) {
-    return FieldError("prompt", "give exactly one of prompt, prompt_ids and messages");
-  }
   if (draft.max_tokens || draft.max_completion_tokens) {
     constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
     request.max_tokens =
@@ -288,6 +329,24 @@ Refusal finish(Draft& draft) {
     const std::string_view name = older ? "max_tokens" : "max_completion_tokens";
     return FieldError(name, fmt::format("{} must be at least 1 without prompt_logprobs", name));
   }
+  if (request.sampling.min_tokens > request.max_tokens) {
+    return FieldError(
+        "min_tokens",
+        fmt::format("min_tokens must be at most max_tokens, which is {}", request.max_tokens));
+  }
+  return std::nullopt;
+}
+
+Refusal finish(Draft& draft) {
+  Request& request = draft.fields.request;
+  if (draft.num_prompts != 1) {
+    return FieldError("prompt", "give exactly one of prompt, prompt_ids and messages");
+  }
+  if (auto refusal = finish_lengths(draft)) return refusal;
+  if (auto refusal = finish_chat(draft)) return refusal;
+  if (draft.best_of && *draft.best_of != std::int64_t{request.n}) {
+    return FieldError("best_of", "best_of must equal n: every choice is given");
+  }
   if (draft.top_logprobs > 0 && !draft.logprobs) {
     return FieldError("top_logprobs", "top_logprobs needs logprobs to be true");
   }
@@ -297,26 +356,9 @@ Refusal finish(Draft& draft) {
 
 }  // namespace
 
-std::optional<std::int64_t> read_integer(const element& value, std::int64_t least,
-                                         std::int64_t most) {
-  std::int64_t number = 0;
-  if (value.is_double()) {
-    const double written = value.get_double();
-    // 2^63 is the first double beyond the type.
-    if (written != std::floor(written) || written < -0x1p63 || written >= 0x1p63) {
-      return std::nullopt;
-    }
-    number = static_cast<std::int64_t>(written);
-  } else if (value.get(number) != SUCCESS) {
-    return std::nullopt;
-  }
-  if (number < least || number > most) return std::nullopt;
-  return number;
-}
-
-Refusal read_submit_fields(object body, std::string_view served_model, SubmitFields& out) {
+Refusal read_submit_fields(object body, const ServedModel& served, SubmitFields& out) {
   Draft draft;
-  draft.served_model = served_model;
+  draft.served = &served;
   for (const auto field : body) {
     if (auto refusal = read_field(draft, field.key, field.value)) return refusal;
   }

@@ -4,13 +4,19 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include <tickertape/request.hpp>
 
 #include "net/field_error.hpp"
 
 namespace tickertape::net {
+
+/// What a request is checked against.
+struct ServedModel {
+  std::string name;              ///< That `model` fields must have.
+  std::uint32_t vocab_size = 0;  ///< Token ids are below it.
+};
 
 struct SubmitFields {
   Request request;
@@ -22,12 +28,8 @@ struct SubmitFields {
 /// named. Fields that are null have their defaults, unknown ones are ignored, known ones that this
 /// version does not serve are refused unless they say what happens anyway.
 ///
-/// Integers may be written as 10, 10.0 or 1e1. A `model` other than `served_model` is a 404.
-[[nodiscard]] Refusal read_submit_fields(simdjson::dom::object body, std::string_view served_model,
+/// Integers may be written as 10, 10.0 or 1e1. A `model` other than the served one is a 404.
+[[nodiscard]] Refusal read_submit_fields(simdjson::dom::object body, const ServedModel& served,
                                          SubmitFields& out);
-
-/// The value as an integer of [least, most], or nothing. Integral floats count, booleans do not.
-[[nodiscard]] std::optional<std::int64_t> read_integer(const simdjson::dom::element& value,
-                                                       std::int64_t least, std::int64_t most);
 
 }  // namespace tickertape::net

@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "net/json_text.hpp"
 
@@ -29,36 +30,60 @@ std::string frame(std::string_view type, std::string_view quoted_id, const Json&
   return out;
 }
 
-void append_top_logprobs(std::string& out, const std::vector<TokenLogprob>& top) {
+/// What a token adds to the text, or nothing when there is no tokenizer to ask.
+std::optional<std::string_view> bytes_of(TokenId id, const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) return std::nullopt;
+  const bool known = id >= 0 && static_cast<std::size_t>(id) < tokenizer->vocab_size();
+  if (!known || tokenizer->is_control(id)) return std::string_view();
+  return tokenizer->bytes(id);
+}
+
+void append_bytes(std::string& out, TokenId id, const Tokenizer* tokenizer) {
+  const auto bytes = bytes_of(id, tokenizer);
+  if (!bytes) {
+    out += ",\"bytes\":null";
+    return;
+  }
+  out += ",\"bytes\":[";
+  const char* separator = "";
+  for (const char byte : *bytes) {
+    fmt::format_to(std::back_inserter(out), "{}{}", separator, static_cast<unsigned char>(byte));
+    separator = ",";
+  }
+  out += ']';
+}
+
+void append_logprob_entry(std::string& out, const TokenLogprob& entry, const Tokenizer* tokenizer) {
+  fmt::format_to(std::back_inserter(out), "{{\"token\":{},\"logprob\":", entry.token);
+  append_json_logprob(out, entry.logprob);
+  append_bytes(out, entry.token, tokenizer);
+}
+
+void append_top_logprobs(std::string& out, const std::vector<TokenLogprob>& top,
+                         const Tokenizer* tokenizer) {
   out += ",\"top_logprobs\":[";
   const char* separator = "";
   for (const TokenLogprob& entry : top) {
-    fmt::format_to(std::back_inserter(out), "{}{{\"token\":{},\"logprob\":", separator,
-                   entry.token);
-    append_json_logprob(out, entry.logprob);
+    out += separator;
+    append_logprob_entry(out, entry, tokenizer);
     out += '}';
     separator = ",";
   }
   out += ']';
 }
 
-Json logprob_json(const TokenLogprob& entry) {
-  const float finite = std::isfinite(entry.logprob) ? entry.logprob : kLogprobFloor;
-  Json out;
-  out["token"] = entry.token;
-  out["logprob"] = finite;
-  return out;
-}
-
-Json prompt_logprobs_json(const std::vector<PromptLogprob>& scores) {
-  Json out = Json::array();
+void append_prompt_logprobs(std::string& out, const std::vector<PromptLogprob>& scores,
+                            const Tokenizer* tokenizer) {
+  out += ",\"prompt_logprobs\":[";
+  const char* separator = "";
   for (const PromptLogprob& score : scores) {
-    Json entry = logprob_json(score.chosen);
-    Json& top = entry["top_logprobs"] = Json::array();
-    for (const TokenLogprob& other : score.top) top.push_back(logprob_json(other));
-    out.push_back(std::move(entry));
+    out += separator;
+    append_logprob_entry(out, score.chosen, tokenizer);
+    append_top_logprobs(out, score.top, tokenizer);
+    out += '}';
+    separator = ",";
   }
-  return out;
+  out += ']';
 }
 
 Json usage_json(const Usage& usage) {
@@ -93,13 +118,13 @@ Json error_json(const FrameError& error) {
 
 }  // namespace
 
-std::string hello_frame(std::string_view model, std::uint32_t max_model_len,
-                        std::size_t max_streams) {
+std::string hello_frame(const Hello& hello) {
   Json rest;
   rest["protocol"] = "tickertape.v1";
-  rest["model"] = model;
-  rest["max_model_len"] = max_model_len;
-  rest["max_streams"] = max_streams;
+  rest["model"] = hello.model;
+  rest["max_model_len"] = hello.max_model_len;
+  rest["max_streams"] = hello.max_streams;
+  rest["max_body"] = hello.max_body;
   return frame("hello", {}, rest);
 }
 
@@ -113,7 +138,8 @@ std::string accepted_frame(std::string_view quoted_id, const Accepted& accepted)
   return frame("accepted", quoted_id, rest);
 }
 
-std::string token_frame(std::string_view quoted_id, const Token& token) {
+std::string token_frame(std::string_view quoted_id, const Token& token,
+                        const Tokenizer* tokenizer) {
   std::string out =
       fmt::format("{{\"type\":\"token\",\"id\":{},\"index\":{},\"seq\":{},\"text\":", quoted_id,
                   token.index, token.seq);
@@ -122,7 +148,12 @@ std::string token_frame(std::string_view quoted_id, const Token& token) {
   if (token.logprob) {
     out += ",\"logprob\":";
     append_json_logprob(out, *token.logprob);
-    append_top_logprobs(out, token.top_logprobs);
+    append_bytes(out, token.id, tokenizer);
+    append_top_logprobs(out, token.top_logprobs, tokenizer);
+  }
+  if (token.finish_reason != FinishReason::none) {
+    fmt::format_to(std::back_inserter(out), ",\"finish_reason\":\"{}\"",
+                   to_string(token.finish_reason));
   }
   out += '}';
   return out;
@@ -135,21 +166,27 @@ std::string notice_frame(std::string_view quoted_id, const Notice& notice) {
   return frame("preempted", quoted_id, rest);
 }
 
-std::string done_frame(std::string_view quoted_id, FinishReason reason, const Finish& finish) {
+std::string done_frame(std::string_view quoted_id, const ChoiceDone& done, const Finish* whole,
+                       const Tokenizer* tokenizer) {
   Json rest;
-  rest["index"] = 0;
-  rest["finish_reason"] = to_string(reason);
-  if (reason == FinishReason::error) {
-    rest["error"] =
-        error_json({finish.error.status(), finish.error.message, finish.error.param, 0});
+  rest["index"] = done.index;
+  rest["finish_reason"] = to_string(done.reason);
+  if (!done.stop.empty()) {
+    rest["stop_reason"] = done.stop;
+  } else if (done.stop_token >= 0) {
+    rest["stop_reason"] = done.stop_token;
   }
+  if (done.reason == FinishReason::error) rest["error"] = error_json(done.error);
+  if (whole == nullptr) return frame("done", quoted_id, rest);
   rest["final"] = true;
-  rest["usage"] = usage_json(finish.usage);
-  rest["timings"] = timings_json(finish.timings);
-  if (!finish.prompt_logprobs.empty()) {
-    rest["prompt_logprobs"] = prompt_logprobs_json(finish.prompt_logprobs);
-  }
-  return frame("done", quoted_id, rest);
+  rest["usage"] = usage_json(whole->usage);
+  rest["timings"] = timings_json(whole->timings);
+  std::string out = frame("done", quoted_id, rest);
+  if (whole->prompt_logprobs.empty()) return out;
+  out.pop_back();
+  append_prompt_logprobs(out, whole->prompt_logprobs, tokenizer);
+  out += '}';
+  return out;
 }
 
 std::string error_frame(std::string_view quoted_id, const FrameError& error) {

@@ -7,6 +7,7 @@
 
 #include <tickertape/finish.hpp>
 #include <tickertape/request.hpp>
+#include <tickertape/tokenizer.hpp>
 
 namespace tickertape::net {
 
@@ -21,16 +22,35 @@ struct FrameError {
   double retry_after = 0;  ///< Seconds; 0 = not said.
 };
 
-[[nodiscard]] std::string hello_frame(std::string_view model, std::uint32_t max_model_len,
-                                      std::size_t max_streams);
+/// What a client is told first.
+struct Hello {
+  std::string_view model;
+  std::uint32_t max_model_len = 0;
+  std::size_t max_streams = 0;  ///< Living generations per connection.
+  std::size_t max_body = 0;     ///< Bytes of a message.
+};
+
+/// How one choice ended.
+struct ChoiceDone {
+  std::uint32_t index = 0;
+  FinishReason reason = FinishReason::none;
+  std::string_view stop;    ///< The stop string that ended it; empty if none did.
+  TokenId stop_token = -1;  ///< The stop token that ended it; -1 if none did.
+  FrameError error;         ///< With FinishReason::error.
+};
+
+[[nodiscard]] std::string hello_frame(const Hello& hello);
 [[nodiscard]] std::string accepted_frame(std::string_view quoted_id, const Accepted& accepted);
-[[nodiscard]] std::string token_frame(std::string_view quoted_id, const Token& token);
+
+/// Log-probabilities come with the bytes of their tokens (empty for control tokens, which add none
+/// to the text; null without a tokenizer).
+[[nodiscard]] std::string token_frame(std::string_view quoted_id, const Token& token,
+                                      const Tokenizer* tokenizer);
 [[nodiscard]] std::string notice_frame(std::string_view quoted_id, const Notice& notice);
 
-/// The last frame of a generation. `reason` may differ from `finish.reason` when the server ended
-/// it.
-[[nodiscard]] std::string done_frame(std::string_view quoted_id, FinishReason reason,
-                                     const Finish& finish);
+/// The last frame of a choice. The last one of all has `whole`: usage, timings and prompt_logprobs.
+[[nodiscard]] std::string done_frame(std::string_view quoted_id, const ChoiceDone& done,
+                                     const Finish* whole, const Tokenizer* tokenizer);
 
 /// Without an id (empty) it concerns a frame that could not be attributed.
 [[nodiscard]] std::string error_frame(std::string_view quoted_id, const FrameError& error);

@@ -25,7 +25,8 @@ struct ServerState {
         options(std::move(with)),
         model_name(options.served_model_name.empty() ? serves.model().info().name
                                                      : options.served_model_name),
-        frames(options.max_body, model_name) {}
+        tokenizer(serves.model().tokenizer()),
+        frames(options.max_body, {model_name, serves.model().info().vocab_size}) {}
 
   [[nodiscard]] RouteContext context() const;
 
@@ -38,6 +39,7 @@ struct ServerState {
   Engine* engine;  ///< Null once the server has stopped: the engine may be gone.
   ServerOptions options;
   std::string model_name;
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< Null when the model has none.
   FrameReader frames;
   std::int64_t started_s = 0;
   bool loopback = true;

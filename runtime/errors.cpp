@@ -30,6 +30,8 @@ const char* describe(Errc code) noexcept {
       return "the backend failed";
     case Errc::invalid_model:
       return "the model cannot be used";
+    case Errc::connection_lost:
+      return "no connection to the server";
     case Errc::internal:
       return "internal error";
   }
@@ -61,6 +63,7 @@ int http_status(Errc code) noexcept {
     case Errc::queue_full:
       return 429;
     case Errc::shutting_down:
+    case Errc::connection_lost:
       return 503;
     case Errc::deadline_exceeded:
       return 504;

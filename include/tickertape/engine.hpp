@@ -1,15 +1,14 @@
 // Engine: continuous batching inside your Asio program.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
+#include <tickertape/detail/handler_executor.hpp>
 #include <tickertape/errors.hpp>
 #include <tickertape/model.hpp>
 #include <tickertape/options.hpp>
@@ -21,17 +20,6 @@ namespace tickertape {
 
 namespace detail {
 class EngineCore;
-
-/// The executor that async_submit's handler brings, or an empty one.
-template <class Handler>
-boost::asio::any_io_executor handler_executor(const Handler& handler) {
-  const auto executor = boost::asio::get_associated_executor(handler);
-  if constexpr (std::is_same_v<std::decay_t<decltype(executor)>, boost::asio::system_executor>) {
-    return {};
-  } else {
-    return executor;
-  }
-}
 }  // namespace detail
 
 /// Runs a model for many requests at once. Adds to the process one lane thread and the compute

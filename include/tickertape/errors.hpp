@@ -24,6 +24,7 @@ enum class Errc : std::uint8_t {
   read_pending,       ///< A second read while one is pending (a bug of the caller).
   backend_failed,     ///< The device or the backend failed (500).
   invalid_model,      ///< A model file that cannot be used.
+  connection_lost,    ///< A Client has no connection to its server, or lost it (503).
   internal            ///< A fault of ours (500).
 };
 

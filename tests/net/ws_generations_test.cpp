@@ -177,6 +177,80 @@ BOOST_AUTO_TEST_CASE(a_deadline_ends_a_generation) {
   BOOST_TEST(client.until("done", "a")["finish_reason"] == "deadline");
 }
 
+/// Three choices: one that ends at once, a longer one, and one that goes on until it is cancelled.
+Script three_choices() {
+  Script script;
+  script.rules.resize(3);
+  for (std::uint32_t i = 0; i < 3; ++i) script.rules[i].choice = i;
+  script.rules[0].text = "a";
+  script.rules[1].text = "bb";
+  script.rules[2].text = "c";
+  script.rules[2].repeat = true;
+  return script;
+}
+
+BOOST_AUTO_TEST_CASE(each_choice_ends_right_after_its_last_token) {
+  TestServer server(make_scripted_model(three_choices()), large_pool());
+  WsClient client(server.port());
+  client.until("hello");
+  client.send({{"type", "submit"}, {"id", "x"}, {"prompt", "p"}, {"n", 3}, {"window", 20}});
+  client.until("accepted");
+  std::map<int, std::string> texts;
+  std::map<int, int> counts;
+  std::vector<int> ended;
+  int total = 0;
+  Json message;
+  while (ended.size() < 2) {
+    message = client.next();
+    const int index = message["index"];
+    BOOST_TEST(message["type"] == "token");
+    BOOST_TEST(message["seq"] == counts[index]++);
+    texts[index] += message["text"];
+    ++total;
+    if (!message.contains("finish_reason")) continue;
+    const Json done = client.next();
+    BOOST_TEST(done["type"] == "done");
+    BOOST_TEST(done["index"] == index);
+    BOOST_TEST(done["finish_reason"] == message["finish_reason"]);
+    BOOST_TEST(!done.contains("final"));
+    BOOST_TEST(!done.contains("usage"));
+    ended.push_back(index);
+  }
+  client.send({{"type", "cancel"}, {"id", "x"}});
+  for (message = client.next(); message["type"] == "token"; message = client.next()) {
+    BOOST_TEST(message["index"] == 2);
+    ++total;
+  }
+  BOOST_TEST(ended == (std::vector<int>{0, 1}), boost::test_tools::per_element());
+  BOOST_TEST(texts[0] == "a");
+  BOOST_TEST(texts[1] == "bb");
+  BOOST_TEST(message["type"] == "done");
+  BOOST_TEST(message["index"] == 2);
+  BOOST_TEST(message["finish_reason"] == "cancelled");
+  BOOST_TEST(message["final"] == true);
+  BOOST_TEST(message["usage"]["completion_tokens"] == total);
+  server.wait_idle();
+}
+
+BOOST_AUTO_TEST_CASE(choices_without_a_last_token_end_together) {
+  Script script;
+  script.fallback.text = "x";
+  script.fallback.repeat = true;
+  TestServer server(make_scripted_model(script), large_pool());
+  WsClient client(server.port());
+  client.until("hello");
+  client.send({{"type", "submit"}, {"id", "x"}, {"prompt", "p"}, {"n", 3}, {"window", 9}});
+  client.until("token");
+  client.send({{"type", "cancel"}, {"id", "x"}});
+  for (int index = 0; index < 3; ++index) {
+    const Json done = client.until("done");
+    BOOST_TEST(done["index"] == index);
+    BOOST_TEST(done["finish_reason"] == "cancelled");
+    BOOST_TEST(done.contains("final") == (index == 2));
+  }
+  server.wait_idle();
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -99,9 +99,12 @@ BOOST_AUTO_TEST_CASE(bad_fields_are_refused_with_their_names) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("temperature":-1)", "temperature"},
       {R"("max_tokens":0)", "max_tokens"},
-      {R"("stop":["x"])", "stop"},
+      {R"("stop":[5])", "stop"},
       {R"("window":0)", "window"},
-      {R"("n":4)", "n"},
+      {R"("n":0)", "n"},
+      {R"("n":9)", "n"},
+      {R"("tools":[{}])", "tools"},
+      {R"("temperature":1e999)", "temperature"},
       {R"("top_p":"1")", "top_p"}};
   for (const auto& [member, param] : cases) {
     const Json error = refused(R"({"type":"submit","id":"a","prompt":"x",)" + member + "}");

@@ -35,6 +35,8 @@ class RawSocket {
       throw std::runtime_error("connect failed");
     }
   }
+  /// Takes over a connected socket.
+  static RawSocket adopt(int fd) { return RawSocket(Adopted{fd}); }
   RawSocket(RawSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   RawSocket& operator=(RawSocket&& other) noexcept {
     std::swap(fd_, other.fd_);
@@ -84,6 +86,11 @@ class RawSocket {
   }
 
  private:
+  struct Adopted {
+    int fd;
+  };
+  explicit RawSocket(Adopted socket) : fd_(socket.fd) {}
+
   int fd_;
   bool was_reset_ = false;
 };

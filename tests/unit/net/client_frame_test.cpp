@@ -21,7 +21,7 @@ BadFrame refuse(FrameReader& reader, const std::string& text) {
 }
 
 struct Fixture {
-  FrameReader reader{1U << 20, "m"};
+  FrameReader reader{1U << 20, {"m", 1000}};
 };
 
 BOOST_FIXTURE_TEST_SUITE(client_frame, Fixture)
@@ -80,6 +80,28 @@ BOOST_AUTO_TEST_CASE(what_is_no_object_is_refused_without_an_id) {
                            "{'type':'ping'}", "{\"type\":\"ping\",}", "\xEF\xBB\xBF{}"}) {
     BOOST_TEST(refuse(reader, text).id.empty());
   }
+}
+
+// One such number makes the whole text unreadable; it is refused as every other bad field is.
+BOOST_AUTO_TEST_CASE(numbers_that_nothing_holds_are_attributed) {
+  const auto submit = [](const std::string& members) {
+    return R"({"type":"submit","id":"a","prompt":"x",)" + members + "}";
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {R"("temperature":1e999)", "temperature"},
+      {R"("max_tokens":36893488147419103232)", "max_tokens"},
+      {R"("logit_bias":{"1":1e999})", "logit_bias"},
+      {R"("stop_token_ids":[1,2,99999999999999999999],"seed":-1e999)", "stop_token_ids"},
+      {R"("user":"1e999 \" [{","top_k":01)", "top_k"}};
+  for (const auto& [members, param] : cases) {
+    const BadFrame bad = refuse(reader, submit(members));
+    BOOST_TEST(bad.id == "a", members);
+    BOOST_TEST(bad.error.param == param, members);
+    BOOST_TEST(bad.error.status == 400);
+  }
+  BOOST_TEST(refuse(reader, R"({"x\u0001":1e999})").error.param == "");
+  BOOST_TEST(refuse(reader, "[1e999]").error.param == "");
+  BOOST_TEST(refuse(reader, R"({"id":"a","top_k":1e999)").id == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,8 @@
 namespace tickertape::net {
 namespace {
 
+constexpr std::uint32_t kVocabSize = 1000;
+
 /// Reads `members` (without braces) of a submit body.
 Refusal read_members(const std::string& members, SubmitFields& out) {
   JsonParser parser(1U << 20);
@@ -18,7 +20,7 @@ Refusal read_members(const std::string& members, SubmitFields& out) {
   BOOST_REQUIRE_MESSAGE(document.has_value(), why << ": " << members);
   simdjson::dom::object body;
   BOOST_REQUIRE(document->get(body) == simdjson::SUCCESS);
-  return read_submit_fields(body, "the-model", out);
+  return read_submit_fields(body, {"the-model", kVocabSize}, out);
 }
 
 SubmitFields accept(const std::string& members) {
@@ -109,8 +111,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_integer_in_range_is_refused) {
                                         "9223372036854775807",
                                         "-2147483649",
                                         "18446744073709551615"};
-  for (const char* field : {"max_tokens", "max_completion_tokens", "top_k", "top_logprobs",
-                            "prompt_logprobs", "priority", "window", "n"}) {
+  for (const char* field :
+       {"max_tokens", "max_completion_tokens", "top_k", "top_logprobs", "prompt_logprobs",
+        "priority", "window", "n", "best_of", "min_tokens"}) {
     for (const std::string& value : bad) {
       refuse('"' + std::string(field) + "\":" + value, field);
     }
@@ -123,7 +126,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_integer_in_range_is_refused) {
   refuse(R"("window":0)", "window");
   refuse(R"("window":65537)", "window");
   refuse(R"("n":0)", "n");
-  refuse(R"("n":2)", "n");
+  refuse(R"("best_of":2)", "best_of");
+  refuse(R"("n":3,"best_of":2)", "best_of");
+  BOOST_TEST(accept(R"("n":3,"best_of":3.0)").request.n == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(seed_takes_every_integer_of_64_bits) {
@@ -177,28 +182,97 @@ BOOST_AUTO_TEST_CASE(the_smaller_of_both_limits_holds) {
   BOOST_TEST(accept(R"("max_tokens":0,"prompt_logprobs":0)").request.max_tokens == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(all_of_sampling_reaches_the_request) {
+  const Request request =
+      accept(R"("stop":["a","b\n"],"include_stop_str_in_output":true,"stop_token_ids":[0,999],
+                "min_tokens":3,"n":2,"best_of":2,"logit_bias":{"0":-100,"999":0.5},
+                "allowed_token_ids":[7,8.0],"repetition_penalty":1.25,"frequency_penalty":-2,
+                "presence_penalty":2,"typical_p":0.5)")
+          .request;
+  const SamplingParams& sampling = request.sampling;
+  BOOST_TEST(request.stop == (std::vector<std::string>{"a", "b\n"}));
+  BOOST_TEST(request.include_stop_str_in_output);
+  BOOST_TEST(sampling.stop_token_ids == (std::vector<TokenId>{0, 999}));
+  BOOST_TEST(sampling.min_tokens == 3U);
+  BOOST_TEST(request.n == 2U);
+  BOOST_TEST((sampling.logit_bias == std::vector<LogitBias>{{0, -100}, {999, 0.5F}}));
+  BOOST_TEST(sampling.allowed_token_ids == (std::vector<TokenId>{7, 8}));
+  BOOST_TEST(sampling.repetition_penalty == 1.25);
+  BOOST_TEST(sampling.frequency_penalty == -2);
+  BOOST_TEST(sampling.presence_penalty == 2);
+  BOOST_TEST(sampling.typical_p == 0.5);
+  BOOST_TEST(accept(R"("stop":"x")").request.stop == std::vector<std::string>{"x"});
+  accept(R"("stop":[],"stop_token_ids":[],"allowed_token_ids":[],"logit_bias":{})");
+}
+
+BOOST_AUTO_TEST_CASE(sampling_has_ranges) {
+  for (const char* field :
+       {"typical_p", "frequency_penalty", "presence_penalty", "repetition_penalty"}) {
+    for (const char* value : {"\"1\"", "true", "-2.1", "10.1", "1e300", "[1]", "{}"}) {
+      refuse('"' + std::string(field) + "\":" + value, field);
+    }
+  }
+  refuse(R"("repetition_penalty":0)", "repetition_penalty");
+  BOOST_TEST(accept(R"("repetition_penalty":10)").request.sampling.repetition_penalty == 10);
+  for (const char* value : {"5", "\"\"", "[5]", "[\"\"]", "{}", "[\"a\",null]", "true"}) {
+    refuse("\"stop\":" + std::string(value), "stop");
+  }
+  refuse("\"stop\":\"" + std::string(1025, 'x') + '"', "stop");
+  std::string many = "\"x\"";
+  for (int i = 0; i < 64; ++i) many += ",\"x\"";
+  refuse("\"stop\":[" + many + "]", "stop");
+  refuse(R"("min_tokens":257)", "min_tokens");
+  refuse(R"("min_tokens":3,"max_tokens":2)", "min_tokens");
+  BOOST_TEST(accept(R"("min_tokens":2,"max_tokens":2)").request.sampling.min_tokens == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(token_ids_are_those_of_the_vocabulary) {
+  for (const char* field : {"stop_token_ids", "allowed_token_ids"}) {
+    for (const char* value : {"[-1]", "[1000]", "[2147483648]", "[9223372036854775808]", "[1.5]",
+                              "[true]", "[\"1\"]", "5", "\"5\"", "{}", "[[1]]"}) {
+      refuse('"' + std::string(field) + "\":" + value, field);
+    }
+  }
+  for (const char* value :
+       {R"({"-1":0})", R"({"1000":0})", R"({"4294967296":0})", R"({"abc":0})", R"({"1.5":0})",
+        R"({"":0})", R"({"01":0})", R"({"+1":0})", R"({"-0":0})", R"({" 1":0})", R"({"1":null})",
+        R"({"1":"x"})", R"({"1":101})", R"({"1":-100.5})", R"({"1":true})", "[]", "5", "\"5\""}) {
+    refuse("\"logit_bias\":" + std::string(value), "logit_bias");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(chats_have_options) {
+  const ChatOptions usual = accept(R"("user":"me")").request.chat;
+  BOOST_TEST(usual.add_generation_prompt);
+  BOOST_TEST(!usual.continue_final_message);
+  BOOST_TEST(usual.variables == "");
+  const ChatOptions given =
+      accept(
+          R"("add_generation_prompt":false,"chat_template_kwargs":{"thinking": true, "k":[1.5]})")
+          .request.chat;
+  BOOST_TEST(!given.add_generation_prompt);
+  BOOST_TEST(given.variables == R"({"thinking":true,"k":[1.5]})");
+  const ChatOptions open = accept(R"("continue_final_message":true)").request.chat;
+  BOOST_TEST(open.continue_final_message);
+  BOOST_TEST(!open.add_generation_prompt);
+  refuse(R"("continue_final_message":true,"add_generation_prompt":true)", "continue_final_message");
+  for (const char* field :
+       {"add_generation_prompt", "continue_final_message", "include_stop_str_in_output"}) {
+    refuse('"' + std::string(field) + "\":1", field);
+  }
+  refuse(R"("chat_template_kwargs":[])", "chat_template_kwargs");
+  refuse(R"("chat_template_kwargs":"{}")", "chat_template_kwargs");
+}
+
 BOOST_AUTO_TEST_CASE(known_fields_that_are_not_served_are_refused_unless_neutral) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"stop", "[\"x\"]"},
-      {"stop", "\"\""},
-      {"stop_token_ids", "[1]"},
-      {"allowed_token_ids", "[1]"},
-      {"logit_bias", "{\"1\":5}"},
-      {"repetition_penalty", "1.1"},
-      {"presence_penalty", "0.1"},
-      {"frequency_penalty", "\"0\""},
-      {"typical_p", "0.5"},
-      {"min_tokens", "1"},
-      {"best_of", "2"},
       {"echo", "true"},
       {"adapter", "\"a\""},
       {"tools", "[{}]"},
       {"tool_choice", "\"required\""},
       {"response_format", "{\"type\":\"json_object\"}"}};
   for (const auto& [name, value] : cases) refuse('"' + name + "\":" + value, name);
-  accept(R"("stop":[],"stop_token_ids":[],"allowed_token_ids":[],"logit_bias":{},
-            "repetition_penalty":1.0,"presence_penalty":0,"frequency_penalty":0.0,"typical_p":1,
-            "min_tokens":0,"best_of":1,"echo":false,"adapter":"","tools":[],"tool_choice":"auto",
+  accept(R"("echo":false,"adapter":"","tools":[],"tool_choice":"auto",
             "response_format":{"type":"text"})");
 }
 
@@ -218,9 +292,9 @@ BOOST_AUTO_TEST_CASE(prompts_come_as_text_ids_or_messages) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_to_run_is_refused) {
-  for (const char* value :
-       {"\"\"", "[]", "[\"\"]", "[[]]", "[\"a\",\"\"]", "[\"a\",1]", "[1,\"a\"]", "5", "{}",
-        "[[1],[2]]", "[-1]", "[1.5]", "[2147483648]", "[true]"}) {
+  for (const char* value : {"\"\"", "[]", "[\"\"]", "[[]]", "[\"a\",\"\"]", "[\"a\",1]",
+                            "[1,\"a\"]", "5", "{}", "[[1],[2]]", "[-1]", "[1.5]", "[2147483648]",
+                            "[true]", "[1000]", "[[1000]]", "[18446744073709551615]"}) {
     refuse_prompt("\"prompt\":" + std::string(value), "prompt");
   }
   refuse_prompt(R"("prompt_ids":[])", "prompt_ids");
@@ -242,6 +316,9 @@ BOOST_AUTO_TEST_CASE(messages_are_read) {
   const auto& messages = out.request.messages;
   BOOST_REQUIRE(messages.size() == 6U);
   BOOST_TEST(messages[0].role == "system");
+  BOOST_TEST(messages[0].fields == R"({"name":"x"})");
+  BOOST_TEST(messages[1].fields == "");
+  BOOST_TEST(messages[5].fields == R"({"tool_calls":[]})");
   BOOST_TEST(messages[0].content == "be brief");
   BOOST_TEST(messages[1].content == "ab");
   BOOST_TEST(messages[2].content.empty());
@@ -263,7 +340,19 @@ BOOST_AUTO_TEST_CASE(bad_messages_are_named) {
   bad(R"({"role":"user","content":[{"type":"text"}]})", "messages[1].content");
   bad(R"({"role":"user","content":[{"text":"x"}]})", "messages[1].content");
   bad(R"({"role":"user","content":[{"type":"image_url","image_url":"x"}]})", "messages[1].content");
-  bad(R"({"role":"assistant","content":null,"tool_calls":[{}]})", "messages[1].tool_calls");
+}
+
+BOOST_AUTO_TEST_CASE(further_members_of_messages_are_kept) {
+  SubmitFields out;
+  BOOST_TEST(!read_members(R"("messages":[{"role":"assistant","content":null,"name":null,
+      "tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"a\":1}"}}]},
+      {"role":"tool","content":"2","tool_call_id":"1","k\"":"\u00e9"}])",
+                           out));
+  const auto& messages = out.request.messages;
+  BOOST_REQUIRE(messages.size() == 2U);
+  BOOST_TEST(messages[0].fields ==
+             R"({"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"a\":1}"}}]})");
+  BOOST_TEST(messages[1].fields == "{\"tool_call_id\":\"1\",\"k\\\"\":\"\xC3\xA9\"}");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

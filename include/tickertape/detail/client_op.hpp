@@ -1,0 +1,96 @@
+// ClientOp: binds a completion handler of a Client's call to the call's state.
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <tickertape/token_stream.hpp>
+
+namespace tickertape::detail {
+
+/// A handler that waits for the outcome of a call.
+class PendingCall {
+ public:
+  virtual ~PendingCall() = default;
+  /// Hands the outcome to the handler; called once, on the handler's executor.
+  virtual void complete(error_code error, TokenStream&& stream) = 0;
+};
+
+/// A call's state before and while it runs. Thread rules: any thread.
+class ClientCall {
+ public:
+  virtual ~ClientCall() = default;
+  /// Where its handler runs; empty when that context has ended.
+  [[nodiscard]] virtual boost::asio::any_io_executor call_executor() const = 0;
+  /// Begins; `pending` completes later, never inside this call.
+  virtual void start_call(std::unique_ptr<PendingCall> pending) = 0;
+  /// Completes with operation_aborted if it still waits.
+  virtual void cancel_call() = 0;
+};
+
+struct ConnectShape {
+  template <class Handler>
+  static void invoke(Handler& handler, error_code error, TokenStream&&) {
+    std::move(handler)(error);
+  }
+};
+
+struct SubmitShape {
+  template <class Handler>
+  static void invoke(Handler& handler, error_code error, TokenStream&& stream) {
+    std::move(handler)(error, std::move(stream));
+  }
+};
+
+/// Holds the handler and, as work, its executor: a pending call keeps run() from returning.
+template <class Shape, class Handler>
+class ClientOp final : public PendingCall {
+  using Work =
+      std::decay_t<decltype(boost::asio::prefer(std::declval<boost::asio::any_io_executor>(),
+                                                boost::asio::execution::outstanding_work.tracked))>;
+
+ public:
+  ClientOp(Handler&& handler, const boost::asio::any_io_executor& executor)
+      : handler_(std::move(handler)),
+        work_(boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked)) {}
+
+  void complete(error_code error, TokenStream&& stream) override {
+    boost::asio::get_associated_cancellation_slot(handler_).clear();
+    auto work = std::move(work_);  // Released after the handler has been handed over.
+    boost::asio::dispatch(
+        work, [handler = std::move(handler_), error, stream = std::move(stream)]() mutable {
+          Shape::invoke(handler, error, std::move(stream));
+        });
+  }
+
+ private:
+  Handler handler_;
+  Work work_;
+};
+
+/// The initiation of a call (null: there is no context to run it). Every cancellation type stops
+/// it.
+template <class Shape, class Handler>
+void start_call(const std::shared_ptr<ClientCall>& call, Handler&& handler) {
+  using Decayed = std::decay_t<Handler>;
+  const boost::asio::any_io_executor executor =
+      call ? call->call_executor() : boost::asio::any_io_executor();
+  // The context is gone: the handler is destroyed without being called, as Asio does.
+  if (!executor) return;
+  auto slot = boost::asio::get_associated_cancellation_slot(handler);
+  auto op =
+      std::make_unique<ClientOp<Shape, Decayed>>(Decayed(std::forward<Handler>(handler)), executor);
+  if (slot.is_connected()) {
+    slot.assign([weak = std::weak_ptr<ClientCall>(call)](boost::asio::cancellation_type) {
+      if (auto alive = weak.lock()) alive->cancel_call();
+    });
+  }
+  call->start_call(std::move(op));
+}
+
+}  // namespace tickertape::detail
