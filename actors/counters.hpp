@@ -16,6 +16,7 @@ class Counters {
   // The queue, as admission at the door sees it: two atomics decide without waiting for the lane.
   Count queued_requests{0};
   Count queued_tokens{0};
+  Count pending_texts{0};  ///< Requests whose text is being read; each choice counts.
 
   Count submitted{0};
   Count refused{0};

@@ -5,6 +5,7 @@
 
 #include "actors/engine_core.hpp"
 #include "actors/engine_settings.hpp"
+#include "actors/long_submit.hpp"
 #include "runtime/cpu_count.hpp"
 #include "runtime/entropy.hpp"
 
@@ -26,7 +27,8 @@ EngineCore::EngineCore(std::shared_ptr<const Model> model, EngineOptions options
       options_(actors::resolve(std::move(options))),
       pool_(runtime::process_compute_pool(compute_threads(options_), options_.compute_nice)),
       thread_(options_.compute_nice),
-      port_(std::make_shared<actors::LanePort>()) {
+      port_(std::make_shared<actors::LanePort>()),
+      text_thread_(options_.compute_nice) {
   host_.emplace(thread_.scheduler());
   backend_ = model_->make_backend(actors::backend_options(options_), *host_, *pool_);
   const BackendInfo& backend = backend_->info();
@@ -64,7 +66,16 @@ TokenStream EngineCore::submit(const boost::asio::any_io_executor& executor, Req
   actors::Stream::ExecutorOf executor_of;
   if (outbox) executor_of = [outbox] { return actors::executor_of(outbox); };
   return TokenStream(intake_->submit(std::move(request), std::move(outbox), std::move(executor_of),
-                                     std::move(refusal), intake_->now()));
+                                     std::move(refusal), {intake_->now()}));
+}
+
+std::shared_ptr<ClientCall> EngineCore::prepare_long_submit(
+    const boost::asio::any_io_executor& executor, Request& request) {
+  if (!executor || !actors::Preparer::takes_long(request)) return nullptr;
+  // What can be refused at once is refused at once, by submit().
+  if (intake_->preparer().check(request) || intake_->check_queue(request.n, 0)) return nullptr;
+  return std::make_shared<actors::LongSubmit>(std::move(request), *intake_, port_, text_thread_,
+                                              outboxes_.find_or_make(executor));
 }
 
 std::optional<ErrorInfo> EngineCore::check(const Request& request) const {
@@ -92,6 +103,11 @@ TokenStream Engine::submit(const boost::asio::any_io_executor& executor, Request
 TokenStream Engine::submit_to(detail::EngineCore& core,
                               const boost::asio::any_io_executor& executor, Request&& request) {
   return core.submit(executor, std::move(request));
+}
+
+std::shared_ptr<detail::ClientCall> Engine::prepare_long_submit(
+    detail::EngineCore& core, const boost::asio::any_io_executor& executor, Request& request) {
+  return core.prepare_long_submit(executor, request);
 }
 
 boost::asio::any_io_executor Engine::default_executor(const detail::EngineCore& core) {

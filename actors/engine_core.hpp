@@ -10,6 +10,7 @@
 #include "actors/outbox_registry.hpp"
 #include "runtime/compute_pool.hpp"
 #include "runtime/lane_thread.hpp"
+#include "runtime/worker_thread.hpp"
 
 namespace tickertape::detail {
 
@@ -20,6 +21,9 @@ class EngineCore {
   ~EngineCore();
 
   [[nodiscard]] TokenStream submit(const boost::asio::any_io_executor& executor, Request&& request);
+  /// The call for a request whose text takes long to read; null for one that submit() takes.
+  [[nodiscard]] std::shared_ptr<ClientCall> prepare_long_submit(
+      const boost::asio::any_io_executor& executor, Request& request);
   [[nodiscard]] std::optional<ErrorInfo> check(const Request& request) const;
   [[nodiscard]] EngineStats stats() const;
   void drain() noexcept { intake_->drain(); }
@@ -40,6 +44,7 @@ class EngineCore {
   std::unique_ptr<Backend> backend_;
   std::optional<actors::Lane> lane_;
   std::optional<actors::Intake> intake_;
+  runtime::WorkerThread text_thread_;  ///< Last: its jobs use all the rest.
 };
 
 }  // namespace tickertape::detail

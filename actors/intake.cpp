@@ -83,7 +83,7 @@ std::optional<ErrorInfo> Intake::check_queue(std::size_t num_choices,
   if (draining()) return refused(Errc::shutting_down, "the engine takes no new requests");
   if (port_->closed()) return refused(Errc::shutting_down, "the engine has ended");
   const Counters& counters = port_->counters();
-  const std::uint64_t requests = counters.queued_requests.load();
+  const std::uint64_t requests = counters.queued_requests.load() + counters.pending_texts.load();
   // An empty queue takes any single request.
   if (requests > 0 && requests + num_choices > options_.max_queued_requests) {
     return ErrorInfo{Errc::queue_full,
@@ -128,23 +128,31 @@ void Intake::leave_queue(std::size_t num_choices, std::size_t num_tokens) {
 
 std::shared_ptr<Stream> Intake::submit(Request&& request, std::shared_ptr<Outbox> outbox,
                                        Stream::ExecutorOf executor,
-                                       std::optional<ErrorInfo> refusal,
-                                       std::int64_t submitted_ns) {
+                                       std::optional<ErrorInfo> refusal, Arrival arrival) {
   Prepared prepared;
-  if (!refusal && draining()) refusal = check_queue(request.n, 0);  // Its text is not read.
+  const auto leave_pending = [&] {
+    if (std::exchange(arrival.is_pending, false)) {
+      port_->counters().pending_texts.fetch_sub(request.n);
+    }
+  };
+  if (!refusal) refusal = preparer_.check(request);
+  // Before its text is read; one that is pending was let in already.
+  if (!refusal && (!arrival.is_pending || draining())) refusal = check_queue(request.n, 0);
   if (!refusal) {
-    auto outcome = preparer_.prepare(request);
+    auto outcome = preparer_.read(request);
     if (auto* error = std::get_if<ErrorInfo>(&outcome)) {
       refusal = std::move(*error);
     } else {
       prepared = std::get<Prepared>(std::move(outcome));
+      leave_pending();
       refusal = enter_queue(request.n, prepared.ids.size());
     }
   }
   if (!refusal) {
     return start(std::move(request), std::move(prepared), std::move(outbox), std::move(executor),
-                 submitted_ns);
+                 arrival.at_ns);
   }
+  leave_pending();
   port_->counters().refused.fetch_add(1);
   StreamSetup setup;
   setup.accepted.prompt_tokens = static_cast<std::uint32_t>(prepared.ids.size());
@@ -192,7 +200,7 @@ std::shared_ptr<Stream> Intake::start(Request&& request, Prepared&& prepared,
   const Accepted accepted = accept(request, prepared);
   auto stream = std::make_shared<Stream>(setup_of(request, accepted, preparer_, submitted_ns),
                                          port_, outbox, std::move(executor));
-  outbox->attach(stream);
+  stream->attach();
   port_->counters().submitted.fetch_add(request.n);
   Submission submission(plan_of(request, accepted, submitted_ns),
                         sequences_of(request, accepted, stream));

@@ -22,6 +22,12 @@ struct IntakeOptions {
   std::int64_t request_timeout_ns = 0;  ///< 0 = none.
 };
 
+/// Where a request comes from.
+struct Arrival {
+  std::int64_t at_ns = 0;   ///< Deadlines count from here.
+  bool is_pending = false;  ///< It counts among Counters::pending_texts until it is in the queue.
+};
+
 /// Decides on the submitter's thread, without waiting for the lane: field checks, tokenization and
 /// two atomics.
 ///
@@ -44,11 +50,10 @@ class Intake {
   [[nodiscard]] std::optional<ErrorInfo> check(const Request& request) const;
 
   /// The stream of `request`; one that is finished already when it is refused. `outbox` may be null
-  /// only for a request that is refused with `refusal`. Deadlines count from `submitted_ns`.
+  /// only for a request that is refused with `refusal`.
   [[nodiscard]] std::shared_ptr<Stream> submit(Request&& request, std::shared_ptr<Outbox> outbox,
                                                Stream::ExecutorOf executor,
-                                               std::optional<ErrorInfo> refusal,
-                                               std::int64_t submitted_ns);
+                                               std::optional<ErrorInfo> refusal, Arrival arrival);
 
   [[nodiscard]] std::int64_t now() const { return clock_(); }
 

@@ -74,6 +74,7 @@ EngineStats Lane::stats() const {
   }
   // Requests on their way to the allocator wait too.
   stats.num_waiting = std::max(stats.num_waiting, counters.queued_requests.load());
+  stats.num_waiting += counters.pending_texts.load();
   return stats;
 }
 

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "actors/stream.hpp"
-
 namespace tickertape::actors {
 
 Outbox::Outbox(std::shared_ptr<runtime::Poster> poster) : poster_(std::move(poster)) {
@@ -17,18 +15,20 @@ Outbox::~Outbox() {
   poster_->set_shutdown_listener(nullptr);
 }
 
-void Outbox::attach(const std::shared_ptr<Stream>& stream) {
+std::uint64_t Outbox::attach(std::weak_ptr<Recipient> recipient) {
   const std::lock_guard lock(mutex_);
-  streams_.emplace(stream->accepted().request_id, stream);
+  const std::uint64_t key = next_key_++;
+  recipients_.emplace(key, std::move(recipient));
+  return key;
 }
 
-void Outbox::detach(std::uint64_t request_id) noexcept {
+void Outbox::detach(std::uint64_t key) noexcept {
   const std::lock_guard lock(mutex_);
-  streams_.erase(request_id);
+  recipients_.erase(key);
 }
 
-void Outbox::stage(std::shared_ptr<Stream> stream, StreamEvent event) {
-  staged_.push_back(Item{std::move(stream), std::move(event)});
+void Outbox::stage(std::shared_ptr<Recipient> recipient, StreamEvent event) {
+  staged_.push_back(Item{std::move(recipient), std::move(event)});
 }
 
 void Outbox::flush() {
@@ -47,12 +47,12 @@ void Outbox::flush() {
   if (must_post) post();
 }
 
-bool Outbox::poke(std::shared_ptr<Stream> stream) {
+bool Outbox::poke(std::shared_ptr<Recipient> recipient) {
   bool must_post = false;
   {
     const std::lock_guard lock(mutex_);
     if (dead_) return false;
-    pending_.push_back(Item{std::move(stream), StreamEvent(StreamEvent::Kind::poke, 0)});
+    pending_.push_back(Item{std::move(recipient), StreamEvent(StreamEvent::Kind::poke, 0)});
     must_post = claim_post();
   }
   return !must_post || post();
@@ -90,7 +90,7 @@ void Outbox::drain() {
   } rest{*this, batch};
   while (rest.next < batch.size()) {
     Item& item = batch[rest.next++];
-    item.stream->deliver(item.event);
+    item.recipient->deliver(item.event);
   }
 }
 
@@ -110,19 +110,19 @@ void Outbox::end_drain(std::vector<Item>& batch, std::size_t next) {
 
 void Outbox::context_shutdown() noexcept {
   std::vector<Item> dropped;
-  std::vector<std::shared_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Recipient>> recipients;
   std::shared_ptr<Outbox> self;
   {
     const std::lock_guard lock(mutex_);
     dead_ = true;
     dropped.swap(pending_);
     self.swap(self_);
-    for (const auto& [id, weak] : streams_) {
-      if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+    for (const auto& [key, weak] : recipients_) {
+      if (auto recipient = weak.lock()) recipients.push_back(std::move(recipient));
     }
-    streams_.clear();
+    recipients_.clear();
   }
-  for (const auto& stream : streams) stream->abandon();
+  for (const auto& recipient : recipients) recipient->abandon();
 }
 
 }  // namespace tickertape::actors

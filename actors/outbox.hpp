@@ -5,12 +5,11 @@
 #include <mutex>
 #include <vector>
 
+#include "actors/recipient.hpp"
 #include "actors/stream_event.hpp"
 #include "runtime/poster.hpp"
 
 namespace tickertape::actors {
-
-class Stream;
 
 /// Carries events from the lane to the streams of one executor. At most one drain is posted at any
 /// time, so a tick costs an executor one post however many streams it has; and drains of one outbox
@@ -25,24 +24,25 @@ class Outbox final : public std::enable_shared_from_this<Outbox>,
   explicit Outbox(std::shared_ptr<runtime::Poster> poster);
   ~Outbox();
 
-  /// Streams are known here from their start, so that the end of the context reaches them.
-  void attach(const std::shared_ptr<Stream>& stream);
-  void detach(std::uint64_t request_id) noexcept;
+  /// Recipients are known here from their start, so that the end of the context reaches them.
+  /// Gives a key for detach(), never 0.
+  [[nodiscard]] std::uint64_t attach(std::weak_ptr<Recipient> recipient);
+  void detach(std::uint64_t key) noexcept;
 
   /// Adds an event to the tick's batch; nothing is posted yet.
-  void stage(std::shared_ptr<Stream> stream, StreamEvent event);
+  void stage(std::shared_ptr<Recipient> recipient, StreamEvent event);
   [[nodiscard]] bool has_staged() const noexcept { return !staged_.empty(); }
   /// Hands the tick's batch over.
   void flush();
 
-  /// Makes the executor look at `stream` soon. False when the executor's context has ended.
-  bool poke(std::shared_ptr<Stream> stream);
+  /// Makes the executor look at `recipient` soon. False when the executor's context has ended.
+  bool poke(std::shared_ptr<Recipient> recipient);
 
   [[nodiscard]] const std::shared_ptr<runtime::Poster>& poster() const noexcept { return poster_; }
 
  private:
   struct Item {
-    std::shared_ptr<Stream> stream;
+    std::shared_ptr<Recipient> recipient;
     StreamEvent event;
   };
 
@@ -62,7 +62,8 @@ class Outbox final : public std::enable_shared_from_this<Outbox>,
   bool posted_ = false;  ///< A drain is posted or runs.
   bool dead_ = false;
   std::shared_ptr<Outbox> self_;  ///< While posted: the Work lives in here.
-  std::map<std::uint64_t, std::weak_ptr<Stream>> streams_;  ///< By request id: a fixed order.
+  std::map<std::uint64_t, std::weak_ptr<Recipient>> recipients_;  ///< In a fixed order.
+  std::uint64_t next_key_ = 1;
 };
 
 }  // namespace tickertape::actors

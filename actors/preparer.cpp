@@ -132,6 +132,10 @@ std::vector<TokenId> Preparer::read_prompt(const Request& request) const {
 
 std::variant<Prepared, ErrorInfo> Preparer::prepare(const Request& request) const {
   if (auto error = check(request)) return std::move(*error);
+  return read(request);
+}
+
+std::variant<Prepared, ErrorInfo> Preparer::read(const Request& request) const {
   Prepared prepared;
   try {
     prepared.ids = read_prompt(request);

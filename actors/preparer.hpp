@@ -33,7 +33,10 @@ class Preparer {
   /// What can be said without reading the text: fields, sizes, ids.
   [[nodiscard]] std::optional<ErrorInfo> check(const Request& request) const;
 
-  /// check(), then the prompt's ids.
+  /// The prompt's ids. REQUIRES: check() found nothing.
+  [[nodiscard]] std::variant<Prepared, ErrorInfo> read(const Request& request) const;
+
+  /// Both.
   [[nodiscard]] std::variant<Prepared, ErrorInfo> prepare(const Request& request) const;
 
   /// Whether prepare() takes so long that no reactor should wait for it: text beyond 4 KiB.

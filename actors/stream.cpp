@@ -18,7 +18,7 @@ Stream::Stream(StreamSetup setup, std::shared_ptr<LanePort> port, std::shared_pt
       granted_(setup.window) {}
 
 Stream::~Stream() {
-  if (port_ && outbox_) outbox_->detach(accepted_.request_id);
+  if (outbox_key_ != 0) outbox_->detach(outbox_key_);
 }
 
 std::uint64_t Stream::reserve_read() {

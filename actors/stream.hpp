@@ -28,7 +28,9 @@ struct StreamSetup {
 
 /// Thread rules: StreamCore's members on any thread; deliver() on the stream's executor, one at a
 /// time (the outbox sees to it); granted(), cancelled() and take_stopped() on the lane.
-class Stream final : public detail::StreamCore, public std::enable_shared_from_this<Stream> {
+class Stream final : public detail::StreamCore,
+                     public Recipient,
+                     public std::enable_shared_from_this<Stream> {
  public:
   using ExecutorOf = std::function<boost::asio::any_io_executor()>;
 
@@ -48,12 +50,13 @@ class Stream final : public detail::StreamCore, public std::enable_shared_from_t
   [[nodiscard]] const Accepted& accepted() const override { return accepted_; }
   [[nodiscard]] boost::asio::any_io_executor executor() const override;
 
+  /// Makes the end of its executor's context known to it. Once, before it is submitted.
+  void attach() { outbox_key_ = outbox_->attach(weak_from_this()); }
   /// Ends the stream before it was ever submitted.
   void refuse(ErrorInfo error);
   /// Runs the request actor over one event, then completes the read that waits, if it can.
-  void deliver(StreamEvent& event);
-  /// The executor's context has ended: nobody will be called any more.
-  void abandon() noexcept;
+  void deliver(StreamEvent& event) override;
+  void abandon() noexcept override;
 
   [[nodiscard]] std::uint64_t granted() const noexcept { return granted_.load(); }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(); }
@@ -78,6 +81,7 @@ class Stream final : public detail::StreamCore, public std::enable_shared_from_t
   const std::shared_ptr<LanePort> port_;  ///< Null for a stream that was refused.
   const std::shared_ptr<Outbox> outbox_;
   const ExecutorOf executor_of_;
+  std::uint64_t outbox_key_ = 0;  ///< 0 = not attached.
   RequestActor actor_;
 
   std::atomic<std::uint64_t> granted_;

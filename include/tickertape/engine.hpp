@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include <tickertape/detail/client_op.hpp>
 #include <tickertape/detail/handler_executor.hpp>
 #include <tickertape/errors.hpp>
 #include <tickertape/model.hpp>
@@ -39,7 +40,9 @@ class Engine {
   /// of Errc and the stream is finished: finish().error says which field and why.
   ///
   /// The stream's executor is the handler's associated executor, else EngineOptions::executor; with
-  /// neither the request is refused (Errc::no_executor). Never waits for the lane.
+  /// neither the request is refused (Errc::no_executor). Never waits for the lane. Text beyond
+  /// 4 KiB is read on the engine's text thread; cancelling the call meanwhile (any type) drops the
+  /// request and completes with operation_aborted.
   template <class CompletionToken>
   auto async_submit(Request request, CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, void(error_code, TokenStream)>(
@@ -49,7 +52,8 @@ class Engine {
         token, std::move(request));
   }
 
-  /// The same at once, on the calling thread: a refused request gives a finished stream.
+  /// The same at once, on the calling thread, which also reads the text, however long: a refused
+  /// request gives a finished stream.
   [[nodiscard]] TokenStream submit(const boost::asio::any_io_executor& executor, Request request);
 
   /// What submit() would refuse this request for; nothing if it would be taken now.
@@ -69,6 +73,8 @@ class Engine {
  private:
   template <class Handler>
   static void start_submit(detail::EngineCore& core, Request&& request, Handler&& handler);
+  static std::shared_ptr<detail::ClientCall> prepare_long_submit(
+      detail::EngineCore& core, const boost::asio::any_io_executor& executor, Request& request);
   static TokenStream submit_to(detail::EngineCore& core,
                                const boost::asio::any_io_executor& executor, Request&& request);
   static boost::asio::any_io_executor default_executor(const detail::EngineCore& core);
@@ -80,6 +86,9 @@ template <class Handler>
 void Engine::start_submit(detail::EngineCore& core, Request&& request, Handler&& handler) {
   boost::asio::any_io_executor executor = detail::handler_executor(handler);
   if (!executor) executor = default_executor(core);
+  if (auto call = prepare_long_submit(core, executor, request)) {
+    return detail::start_call<detail::SubmitShape>(call, std::forward<Handler>(handler));
+  }
   TokenStream stream = submit_to(core, executor, std::move(request));
   const Errc code = stream.finish().error.code;
   auto complete = [handler = std::decay_t<Handler>(std::forward<Handler>(handler)),

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(every_promise_holds_over_many_seeds) {
   BOOST_TEST(sum.preemptions > 1000U);
   BOOST_TEST(sum.parked_seen > 100U);
   BOOST_TEST(sum.copied_pages > 1000U);
-  BOOST_TEST(sum.stopped_by_string > 1000U);
+  BOOST_TEST(sum.stopped_by_string > 500U);
   for (std::size_t i = 1; i < sum.finished.size(); ++i) {
     BOOST_TEST(sum.finished[i] > 10U, "ends of kind " << i);
   }
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(all_compilers_agree_on_the_digest) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     digest = digest * 1099511628211ULL ^ run_world(seed).digest;
   }
-  BOOST_TEST(digest == 13204665618590368563U);
+  BOOST_TEST(digest == 16390407933194014303U);
 }
 
 }  // namespace

@@ -225,6 +225,10 @@ void World::draw_choices(Reader& reader, Request& request) {
     const auto digit = static_cast<char>('1' + dice.random(9));
     request.stop = {std::string("][") + digit + '0', std::string("[4") + digit};
   }
+  if (dice.random(4) == 0) {
+    request.sampling.min_tokens =
+        static_cast<std::uint32_t>(dice.random(std::min(request.max_tokens + 1, 6U)));
+  }
   reader.num_choices = request.n;
   reader.stop = request.stop;
 }
@@ -235,7 +239,7 @@ runtime::Task<> World::live(Reader& reader) {
   if (killed_[reader.executor] || stopped_) co_return;
   Request request = make_request(reader);
   reader.stream = intake_->submit(std::move(request), outboxes_[reader.executor], {}, std::nullopt,
-                                  scheduler_.now());
+                                  {scheduler_.now()});
   reader.max_tokens = reader.stream->accepted().max_tokens;
   co_await read_all(reader);
 }
@@ -294,11 +298,7 @@ runtime::Task<> World::trouble() {
     killed_[victim] = true;
     posters_[victim]->kill();
   }
-  if (options_.stop_early) {
-    stopped_ = true;
-    intake_->drain();
-    lane_->request_stop();
-  }
+  if (options_.stop_early) stop_engine();
 }
 
 void World::judge(const Reader& reader) {
@@ -394,6 +394,17 @@ void World::judge_pool() {
 }
 
 WorldResult World::run() {
+  start();
+  return finish();
+}
+
+void World::stop_engine() {
+  stopped_ = true;
+  intake_->drain();
+  lane_->request_stop();
+}
+
+void World::start() {
   scope_->spawn(lane_->run());
   for (std::uint32_t i = 0; i < options_.num_requests; ++i) {
     readers_.emplace_back(scheduler_, i);
@@ -407,6 +418,9 @@ WorldResult World::run() {
   }
   scope_->spawn(trouble());
   if (std::getenv("TICKERTAPE_TRACE") != nullptr) scheduler_.set_trace(&std::cerr);
+}
+
+WorldResult World::finish() {
   if (!scheduler_.run(kMaxSteps)) breaks("it never came to rest");
   for (const Reader& reader : readers_) judge(reader);
   judge_pool();

@@ -60,7 +60,15 @@ class World {
   explicit World(WorldOptions options);
   ~World();
 
+  /// From its beginning to its end.
   WorldResult run();
+
+  /// The same in parts: start(), some steps (false once there are none left), an early stop of the
+  /// engine, the rest. A world may also be destroyed after any step.
+  void start();
+  bool step() { return scheduler_.step(); }
+  void stop_engine();
+  WorldResult finish();
 
  private:
   enum class Habit : std::uint8_t {

@@ -35,8 +35,8 @@ struct FakeEngine {
     fake.pass_ns = pass_ns;
     engine = std::make_unique<Engine>(make_paged_fake_model(fake), std::move(options));
   }
-  std::vector<TokenId> expected(const Request& request) const {
-    return paged_fake_expected(request.prompt_ids, request.sampling, *request.sampling.seed, 0,
+  std::vector<TokenId> expected(const Request& request, std::uint32_t choice = 0) const {
+    return paged_fake_expected(request.prompt_ids, request.sampling, *request.sampling.seed, choice,
                                request.max_tokens, fake);
   }
   std::shared_ptr<PagedFakeProbe> probe = std::make_shared<PagedFakeProbe>();

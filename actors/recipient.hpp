@@ -1,0 +1,16 @@
+// Recipient: who gets events through an outbox.
+#pragma once
+#include "actors/stream_event.hpp"
+
+namespace tickertape::actors {
+
+class Recipient {
+ public:
+  virtual ~Recipient() = default;
+  /// On the outbox's executor, one call of an outbox at a time.
+  virtual void deliver(StreamEvent& event) = 0;
+  /// The executor's context has ended: nobody will be called any more. Any thread.
+  virtual void abandon() noexcept = 0;
+};
+
+}  // namespace tickertape::actors
