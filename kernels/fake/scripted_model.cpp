@@ -7,7 +7,7 @@
 
 #include "kernels/fake/scripted_backend.hpp"
 #include "kernels/fake/scripted_tokenizer.hpp"
-#include "kernels/text/chat_ml_template.hpp"
+#include "kernels/text/jinja_template.hpp"
 #include "kernels/text/load.hpp"
 
 namespace tickertape {
@@ -108,7 +108,9 @@ std::shared_ptr<const Model> make_scripted_model(Script script, std::shared_ptr<
     tokenizer = base->tokenizer();
     chat_template = base->chat_template();
   } else {
-    chat_template = std::make_shared<kernels::text::ChatMlTemplate>();
+    using kernels::text::JinjaTemplate;
+    chat_template = std::make_shared<JinjaTemplate>(std::string(kernels::text::chat_ml_source()),
+                                                    JinjaTemplate::Options{});
   }
   if (!tokenizer) tokenizer = kernels::text::make_byte_tokenizer();
   if (script.max_model_len > 0) info.max_model_len = script.max_model_len;

@@ -55,13 +55,13 @@ std::vector<ModelTensor> list_tensors(const formats::GgufFile& file) {
 
 class GgufModel final : public Model {
  public:
-  GgufModel(formats::GgufFile file, DecoderSpec spec)
+  GgufModel(formats::GgufFile file, DecoderSpec spec, const ModelOptions& options)
       : file_(std::move(file)),
         spec_(std::make_shared<const DecoderSpec>(std::move(spec))),
         info_(describe(file_, *spec_)),
         tensors_(list_tensors(file_)),
         tokenizer_(text::make_tokenizer(file_)),
-        chat_template_(text::make_chat_template(file_)) {}
+        chat_template_(text::make_chat_template(file_, options.chat_template)) {}
 
   const ModelInfo& info() const noexcept override { return info_; }
   std::shared_ptr<const Tokenizer> tokenizer() const override { return tokenizer_; }
@@ -112,7 +112,8 @@ class GgufModel final : public Model {
 }  // namespace
 }  // namespace kernels::models
 
-std::shared_ptr<const Model> load_model(const std::filesystem::path& path, const ModelOptions&) {
+std::shared_ptr<const Model> load_model(const std::filesystem::path& path,
+                                        const ModelOptions& options) {
   using namespace kernels;
   formats::GgufFile file = formats::GgufFile::open(path);
   const std::string_view architecture = file.get_string("general.architecture");
@@ -120,7 +121,7 @@ std::shared_ptr<const Model> load_model(const std::filesystem::path& path, const
     file.fail("general.architecture is \"" + std::string(architecture) + "\"; llama is supported");
   }
   models::DecoderSpec spec = models::read_llama_spec(file);
-  return std::make_shared<models::GgufModel>(std::move(file), std::move(spec));
+  return std::make_shared<models::GgufModel>(std::move(file), std::move(spec), options);
 }
 
 }  // namespace tickertape

@@ -1,4 +1,4 @@
-// Loading: GGUF metadata to a BpeTokenizer and a ChatMlTemplate.
+// Loading: GGUF metadata to a BpeTokenizer and a JinjaTemplate.
 #include "kernels/text/load.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 #include "kernels/text/bpe_tokenizer.hpp"
 #include "kernels/text/byte_alphabet.hpp"
-#include "kernels/text/chat_ml_template.hpp"
+#include "kernels/text/end_tokens.hpp"
+#include "kernels/text/jinja_template.hpp"
 
 namespace tickertape::kernels::text {
 namespace {
@@ -118,21 +119,27 @@ void add_merges(BpeTokenizer::Parts& parts, const GgufFile& gguf,
   }
 }
 
-std::vector<TokenId> read_end_tokens(const GgufFile& gguf, std::span<const std::string> tokens,
-                                     std::span<const TokenKind> kinds) {
+/// The ids that the file itself names.
+std::vector<TokenId> read_end_tokens(const GgufFile& gguf, std::size_t num_tokens) {
   std::vector<TokenId> ends;
-  const auto last_id = static_cast<std::uint32_t>(tokens.size() - 1);
+  const auto last_id = static_cast<std::uint32_t>(num_tokens - 1);
   for (const std::string_view key : kEndKeys) {
     if (const auto id = gguf.find_u32(key, 0, last_id)) ends.push_back(static_cast<TokenId>(*id));
   }
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (kinds[i] == TokenKind::control && tokens[i] == "<|im_end|>") {
-      ends.push_back(static_cast<TokenId>(i));
-    }
-  }
-  std::sort(ends.begin(), ends.end());
-  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   return ends;
+}
+
+/// The text of the token that a key names; empty when there is none.
+std::string token_text(const GgufFile& gguf, std::string_view key) {
+  const auto tokens = gguf.find_string_array(kTokensKey);
+  if (!tokens || tokens->empty()) return {};
+  const auto id = gguf.find_u32(key, 0, static_cast<std::uint32_t>(tokens->size() - 1));
+  return id ? (*tokens)[*id] : std::string();
+}
+
+std::string template_source(const GgufFile& gguf, std::string_view name) {
+  const std::string key = "tokenizer.chat_template." + std::string(name);
+  return std::string(gguf.find_string(key).value_or(""));
 }
 
 }  // namespace
@@ -153,7 +160,9 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const GgufFile& gguf) {
   const std::vector<TokenKind> kinds = read_kinds(gguf, tokens.size());
   add_tokens(parts, tokens, kinds);
   add_merges(parts, gguf, tokens, kinds);
-  parts.end_tokens = read_end_tokens(gguf, tokens, kinds);
+  const auto chat_template = make_chat_template(gguf);
+  parts.end_tokens =
+      find_end_tokens(read_end_tokens(gguf, tokens.size()), tokens, kinds, chat_template.get());
   if (gguf.find_bool(kAddBeginKey).value_or(false)) {
     const auto last_id = static_cast<std::uint32_t>(tokens.size() - 1);
     parts.begin_token = static_cast<TokenId>(gguf.get_u32(kBeginKey, 0, last_id));
@@ -161,15 +170,24 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const GgufFile& gguf) {
   return std::make_shared<const BpeTokenizer>(std::move(parts));
 }
 
-std::shared_ptr<const ChatTemplate> make_chat_template(const GgufFile& gguf) {
-  const std::optional<std::string_view> source = gguf.find_string("tokenizer.chat_template");
-  if (!source) return nullptr;
-  std::string_view begin_text;
-  if (const auto tokens = gguf.find_string_array(kTokensKey); tokens && !tokens->empty()) {
-    const auto last_id = static_cast<std::uint32_t>(tokens->size() - 1);
-    if (const auto id = gguf.find_u32(kBeginKey, 0, last_id)) begin_text = (*tokens)[*id];
+std::shared_ptr<const ChatTemplate> make_chat_template(const GgufFile& gguf,
+                                                       std::string_view source) {
+  JinjaTemplate::Options options;
+  options.tokens = {.begin = token_text(gguf, kBeginKey),
+                    .end = token_text(gguf, kEndKeys[0]),
+                    .unknown = token_text(gguf, "tokenizer.ggml.unknown_token_id"),
+                    .padding = token_text(gguf, "tokenizer.ggml.padding_token_id")};
+  if (!source.empty()) {
+    auto given = std::make_shared<const JinjaTemplate>(std::string(source), std::move(options));
+    given->check();
+    return given;
   }
-  return ChatMlTemplate::from_jinja(*source, begin_text);
+  std::string main(gguf.find_string("tokenizer.chat_template").value_or(""));
+  if (main.empty()) main = template_source(gguf, "default");
+  options.tool_use_source = template_source(gguf, "tool_use");
+  if (main.empty()) main = options.tool_use_source;
+  if (main.empty()) return nullptr;
+  return std::make_shared<const JinjaTemplate>(std::move(main), std::move(options));
 }
 
 std::shared_ptr<const Tokenizer> make_byte_tokenizer() {

@@ -2,8 +2,40 @@ list(APPEND TICKERTAPE_KERNEL_SOURCES
   ${CMAKE_CURRENT_SOURCE_DIR}/text/bpe_merges.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/text/bpe_tokenizer.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/text/byte_alphabet.cpp
-  ${CMAKE_CURRENT_SOURCE_DIR}/text/chat_ml_template.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/chat_messages.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/text/detokenizer.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/end_tokens.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/collection_methods.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/evaluate.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/format.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/functions.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/interpreter.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/json_value.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/layout_filters.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/lexer.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/list_filters.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/loop_state.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/native.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/number_filters.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/operators.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/parse_expression.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/parser.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/python.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/python_text.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/runtime.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/selection_filters.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/string_literal.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/template.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/tests.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/text.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/text_filters.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/text_methods.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/text_operations.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/to_json.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/unicode.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/unicode_tables.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja/value.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/text/jinja_template.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/text/load.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/text/pre_tokenizer.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/text/special_tokens.cpp

@@ -79,7 +79,7 @@ def third_party_allowed(source, library):
         return (
             library == "system_header"
             or (library == "simd" and source.under("kernels/cpu", "kernels/sampling"))
-            or (library == "simdjson" and source.under("kernels/formats", "kernels/fake"))
+            or (library == "simdjson" and source.under("kernels/formats", "kernels/fake", "kernels/text"))
             or (library == "pcre2" and source.under("kernels/text"))
         )
     if folder == "actors":

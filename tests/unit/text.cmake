@@ -3,8 +3,12 @@ tickertape_test(text_test
     text/bpe_merges_test.cpp
     text/bpe_tokenizer_test.cpp
     text/byte_alphabet_test.cpp
-    text/chat_ml_template_test.cpp
     text/detokenizer_test.cpp
+    text/jinja_errors_test.cpp
+    text/jinja_expressions_test.cpp
+    text/jinja_marks_test.cpp
+    text/jinja_mutation_test.cpp
+    text/jinja_template_test.cpp
     text/load_test.cpp
     text/pre_tokenizer_test.cpp
     text/special_tokens_test.cpp
