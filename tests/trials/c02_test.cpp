@@ -3,8 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <deque>
 #include <iostream>
+#include <string>
+#include <vector>
 
-#include "tests/support/engine_fixture.hpp"
+#include "tests/support/real_model.hpp"
+#include "tests/support/recorded.hpp"
 
 namespace {
 
@@ -12,12 +15,6 @@ using namespace tickertape;
 using namespace tickertape::test;
 
 constexpr std::uint32_t kNumRequests = 32;
-
-std::shared_ptr<const Model> real_model() {
-  static const auto model =
-      load_model(std::string(TICKERTAPE_MODELS) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
-  return model;
-}
 
 Request real_request(std::uint32_t which) {
   static const char* const kWords[] = {"river",  "stone",  "window", "garden", "engine",
@@ -40,61 +37,31 @@ Request real_request(std::uint32_t which) {
   return request;
 }
 
-struct Tokens {
-  std::vector<Token> tokens;
-  friend bool operator==(const Tokens& a, const Tokens& b) {
-    if (a.tokens.size() != b.tokens.size()) return false;
-    for (std::size_t i = 0; i < a.tokens.size(); ++i) {
-      const Token& x = a.tokens[i];
-      const Token& y = b.tokens[i];
-      const bool same = x.id == y.id && x.text == y.text && x.logprob == y.logprob &&
-                        x.top_logprobs == y.top_logprobs;
-      if (!same) return false;
-    }
-    return true;
-  }
-};
-
-asio::awaitable<void> collect(Engine& engine, std::uint32_t which, Tokens& out) {
-  Request request = real_request(which);
-  TokenStream stream = co_await engine.async_submit(std::move(request), asio::use_awaitable);
-  for (;;) {
-    std::optional<Token> token = co_await stream.async_next(asio::use_awaitable);
-    if (!token) break;
-    out.tokens.push_back(std::move(*token));
-  }
-}
-
-std::deque<Tokens> run_together(const EngineOptions& options, std::uint64_t& preemptions) {
+std::deque<Recorded> run_together(const EngineOptions& options, std::uint64_t& preemptions) {
   Engine engine(real_model(), options);
-  asio::io_context io;
-  std::deque<Tokens> answers(kNumRequests);
-  for (std::uint32_t i = 0; i < kNumRequests; ++i) {
-    asio::co_spawn(io, collect(engine, i, answers[i]), rethrow);
-  }
-  io.run();
+  std::vector<Request> requests;
+  for (std::uint32_t i = 0; i < kNumRequests; ++i) requests.push_back(real_request(i));
+  std::deque<Recorded> answers = record_together(engine, requests);
   preemptions = idle_stats(engine).preemptions;
   return answers;
 }
 
-std::deque<Tokens> run_alone() {
+std::deque<Recorded> run_alone() {
   EngineOptions options;
   options.threads = 1;
   options.kv_cache_memory = 64U << 20;
   Engine engine(real_model(), options);
-  std::deque<Tokens> answers(kNumRequests);
+  std::deque<Recorded> answers;
   for (std::uint32_t i = 0; i < kNumRequests; ++i) {
-    asio::io_context io;
-    asio::co_spawn(io, collect(engine, i, answers[i]), rethrow);
-    io.run();
+    answers.push_back(record_alone(engine, real_request(i)));
   }
   return answers;
 }
 
 BOOST_AUTO_TEST_CASE(c02_the_same_tokens_in_any_company) {
-  const std::deque<Tokens> alone = run_alone();
+  const std::deque<Recorded> alone = run_alone();
   for (std::uint32_t i = 0; i < kNumRequests; ++i) {
-    BOOST_TEST(alone[i].tokens.size() == real_request(i).max_tokens);
+    BOOST_TEST(alone[i].ids().size() == real_request(i).max_tokens);
   }
   struct Company {
     const char* name;
@@ -114,9 +81,10 @@ BOOST_AUTO_TEST_CASE(c02_the_same_tokens_in_any_company) {
     options.kv_cache_memory = 64U << 20;
     if (company.pages > 0) options.num_kv_pages = company.pages;
     std::uint64_t preemptions = 0;
-    const std::deque<Tokens> together = run_together(options, preemptions);
+    const std::deque<Recorded> together = run_together(options, preemptions);
     for (std::uint32_t i = 0; i < kNumRequests; ++i) {
-      BOOST_TEST((together[i] == alone[i]), company.name << ": request " << i << " differs");
+      BOOST_TEST(same_tokens(together[i], alone[i]),
+                 company.name << ": request " << i << " differs");
     }
     std::cout << company.name << ": " << preemptions << " preemptions\n";
     if (company.pages > 0) BOOST_TEST(preemptions > 10U);
