@@ -2,6 +2,7 @@
 #include "kernels/sampling/mass_cut.hpp"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -63,11 +64,12 @@ MassCut find_cut(std::span<const float> scores, std::span<const float> weights, 
   const Bins bins = make_bins(scores, weights, bound);
   std::array<double, kNumBins> sums{};
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    // Light ones add nothing, each to another bin: branches could not be guessed, and additions to
+    // Light ones add nothing, each to another bin: a branch could not be guessed, and additions to
     // the same bin would wait for each other.
-    const bool heavy = weights[i] > bound;
-    const std::uint32_t bin = heavy ? bins.of(scores[i]) : static_cast<std::uint32_t>(i) % kNumBins;
-    sums[bin] += heavy ? weights[i] : 0.0F;
+    const std::uint32_t heavy = weights[i] > bound ? ~0U : 0U;
+    const auto other_bin = static_cast<std::uint32_t>(i) % kNumBins;
+    const std::uint32_t bin = (bins.of(scores[i]) & heavy) | (other_bin & ~heavy);
+    sums[bin] += std::bit_cast<float>(std::bit_cast<std::uint32_t>(weights[i]) & heavy);
   }
   std::uint32_t border = 0;
   double before = 0;
