@@ -184,8 +184,9 @@ Demand StepperActor::commit(const Plan& plan, const BatchResult& result) {
           ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite", {}, 0});
       done.ended = true;
     } else if (!result.rows[i].fault.empty()) {
-      delivery_.end(sequence, FinishReason::error,
-                    ErrorInfo{Errc::internal, result.rows[i].fault, {}, 0});
+      // What a client's own settings can come to is no possible token; else a processor failed.
+      const Errc code = sequence.logit_processor ? Errc::internal : Errc::invalid_request;
+      delivery_.end(sequence, FinishReason::error, ErrorInfo{code, result.rows[i].fault, {}, 0});
       done.ended = true;
     } else {
       done = commit_row(planned, result, result.rows[i]);

@@ -8,7 +8,7 @@ import unittest
 from program import MODEL, run
 
 FAILED, WRONG = 1, 2
-COMMANDS = ("serve", "generate", "score", "tokenize", "detokenize")
+COMMANDS = ("serve", "generate", "score", "inspect", "render", "chat", "tokenize", "detokenize")
 
 
 class Calls(unittest.TestCase):

@@ -16,6 +16,8 @@ THIRD_PARTY = [
     ("nlohmann/", "nlohmann"),
     ("fmt/", "fmt"),
     ("CLI/", "cli11"),
+    ("toml++/", "toml"),
+    ("editline/", "libedit"),
     ("rapidcheck", "rapidcheck"),
     ("benchmark/", "benchmark"),
 ]
@@ -89,7 +91,7 @@ def third_party_allowed(source, library):
             return source.path.suffix == ".cpp"
         return library in ("asio", "executor", "coroutine", "system", "simdjson", "fmt", "nlohmann", "system_header")
     if folder == "tools":
-        return library in ("asio", "executor", "coroutine", "system", "fmt", "nlohmann", "cli11", "system_header")
+        return library in ("asio", "executor", "coroutine", "system", "fmt", "nlohmann", "cli11", "toml", "libedit", "system_header")
     if folder == "examples":
         return library in ("asio", "executor", "coroutine", "beast", "system", "nlohmann")
     return False

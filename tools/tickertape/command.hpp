@@ -11,9 +11,12 @@ using Action = std::function<int()>;
 
 /// Each adds one subcommand, which sets `action` when the command line chooses it.
 void add_serve(CLI::App& program, Action& action);
+void add_chat(CLI::App& program, Action& action);
 void add_generate(CLI::App& program, Action& action);
 void add_score(CLI::App& program, Action& action);
 void add_tokenize(CLI::App& program, Action& action);
 void add_detokenize(CLI::App& program, Action& action);
+void add_inspect(CLI::App& program, Action& action);
+void add_render(CLI::App& program, Action& action);
 
 }  // namespace tickertape::program

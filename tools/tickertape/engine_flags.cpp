@@ -7,6 +7,7 @@
 #include <tickertape/scripted.hpp>
 #include <utility>
 
+#include "tools/tickertape/read_file.hpp"
 #include "tools/tickertape/values.hpp"
 
 namespace tickertape::program {
@@ -48,6 +49,8 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
              "What runs the passes; auto takes the best that is there")
       ->check(CLI::IsMember({"auto", "cpu", "scripted"}));
   add_option(command, "--script", flags.script, "What the scripted backend answers (a JSON file)");
+  add_option(command, "--chat-template", flags.chat_template,
+             "A Jinja template's file, instead of the model's own");
   add_option(command, "--threads", options.threads,
              "Compute threads, the engine's own included; 0 = the cores we may use")
       ->check(in_range(0, 1024));
@@ -101,7 +104,9 @@ void check_engine_flags(const EngineFlags& flags) {
 
 std::shared_ptr<const Model> open_model(const EngineFlags& flags) {
   std::shared_ptr<const Model> model;
-  if (!flags.model.empty()) model = load_model(flags.model);
+  ModelOptions options;
+  if (!flags.chat_template.empty()) options.chat_template = read_file(flags.chat_template);
+  if (!flags.model.empty()) model = load_model(flags.model, options);
   if (flags.backend != "scripted") return model;
   return make_scripted_model(load_script(flags.script), std::move(model));
 }

@@ -12,6 +12,7 @@ struct EngineFlags {
   std::string model;
   std::string backend = "auto";
   std::string script;
+  std::string chat_template;
   EngineOptions options;
 };
 

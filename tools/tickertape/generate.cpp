@@ -3,21 +3,20 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "tools/tickertape/answer_json.hpp"
 #include "tools/tickertape/command.hpp"
 #include "tools/tickertape/engine_flags.hpp"
 #include "tools/tickertape/read_file.hpp"
 #include "tools/tickertape/run_request.hpp"
+#include "tools/tickertape/sampling_flags.hpp"
 #include "tools/tickertape/values.hpp"
 
 namespace tickertape::program {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct GenerateFlags {
   EngineFlags engine;
@@ -28,53 +27,6 @@ struct GenerateFlags {
   bool json = false;
   Request request;
 };
-
-Json logprob_json(const Token& token) {
-  Json top = Json::array();
-  for (const TokenLogprob& entry : token.top_logprobs) {
-    top.push_back(Json{{"token", entry.token}, {"logprob", entry.logprob}});
-  }
-  return Json{{"token", token.id}, {"logprob", token.logprob.value_or(0)}, {"top_logprobs", top}};
-}
-
-Json usage_json(const Usage& usage) {
-  return Json{{"prompt_tokens", usage.prompt_tokens},
-              {"completion_tokens", usage.completion_tokens},
-              {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-              {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
-}
-
-Json timings_json(const Timings& timings) {
-  return Json{{"queued_ms", timings.queued_ms},
-              {"prefill_ms", timings.prefill_ms},
-              {"decode_ms", timings.decode_ms},
-              {"preemptions", timings.preemptions},
-              {"swapped_pages", timings.swapped_pages},
-              {"cached_tokens", timings.cached_tokens},
-              {"ticks", timings.ticks}};
-}
-
-Json answer_json(const Answer& answer, bool logprobs) {
-  Json ids = Json::array();
-  std::string text;
-  for (const Token& token : answer.tokens) {
-    ids.push_back(token.id);
-    text += token.text;
-  }
-  Json json{{"prompt_ids", answer.accepted.prompt_ids},
-            {"ids", std::move(ids)},
-            {"text", std::move(text)},
-            {"finish_reason", to_string(answer.finish.reason)},
-            {"seed", answer.accepted.seed},
-            {"usage", usage_json(answer.finish.usage)},
-            {"timings", timings_json(answer.finish.timings)}};
-  if (logprobs) {
-    Json list = Json::array();
-    for (const Token& token : answer.tokens) list.push_back(logprob_json(token));
-    json["logprobs"] = std::move(list);
-  }
-  return json;
-}
 
 void print_token(const Token& token) {
   std::fwrite(token.text.data(), 1, token.text.size(), stdout);
@@ -97,42 +49,38 @@ void fill_prompt(GenerateFlags& flags) {
 
 int generate(GenerateFlags& flags) {
   fill_prompt(flags);
-  const bool logprobs = flags.request.sampling.logprobs >= 0;
+  const Request request = flags.request;
   Engine engine(open_model(flags.engine), flags.engine.options);
   if (flags.json) {
-    const Answer answer = run_request(engine, std::move(flags.request));
-    const std::string line =
-        answer_json(answer, logprobs).dump(-1, ' ', false, Json::error_handler_t::replace);
-    fmt::print("{}\n", line);
-  } else {
-    static_cast<void>(run_request(engine, std::move(flags.request), print_token));
+    const Answer answer = run_request(engine, request);
+    fmt::print("{}\n", one_line(answer_json(answer, request.sampling.logprobs >= 0,
+                                            request.prompt_logprobs >= 0)));
+  } else if (request.n == 1) {
+    static_cast<void>(run_request(engine, request, print_token));
     fmt::print("\n");
+  } else {
+    const Answer answer = run_request(engine, request);
+    for (std::uint32_t i = 0; i < request.n; ++i) fmt::print("[{}] {}\n", i, text_of(answer, i));
   }
   return 0;
 }
 
-void add_sampling_flags(CLI::App& command, Request& request) {
-  SamplingParams& sampling = request.sampling;
-  add_option(command, "--max-tokens", request.max_tokens, "Tokens to generate at most")
-      ->check(in_range(1, 4294967295.0));
-  add_option(command, "--temperature", sampling.temperature, "0 takes the most likely token")
-      ->check(in_range(0, 2));
-  add_option(command, "--top-p", sampling.top_p,
-             "Only the most likely tokens with this much probability together; 1 = off")
-      ->check(in_range(0, 1));
-  add_option(command, "--top-k", sampling.top_k, "Only so many most likely tokens; 0 = off")
-      ->check(in_range(-1, 2147483647.0));
-  add_option(command, "--min-p", sampling.min_p,
-             "Only tokens with this fraction of the largest probability; 0 = off")
-      ->check(in_range(0, 1));
-  add_option(command, "--seed", sampling.seed, "Of the random numbers")
-      ->check(whole_number())
-      ->default_str("random");
-  add_switch(command, "--ignore-eos", sampling.ignore_eos, "Go on after end tokens");
+void add_output_flags(CLI::App& command, GenerateFlags& flags) {
+  Request& request = flags.request;
+  add_option(command, "--n", request.n,
+             "Answers to the prompt; several are printed at the end, each with its number")
+      ->check(in_range(1, 65536));
+  add_switch(command, "--json", flags.json,
+             "Print one object at the end: ids, text, usage, timings");
   command
-      .add_option("--logprobs", sampling.logprobs,
+      .add_option("--logprobs", request.sampling.logprobs,
                   "With --json: each token's log-probability and so many of the most likely ones")
       ->envname(environment_name("--logprobs"))
+      ->check(in_range(0, 20));
+  command
+      .add_option("--prompt-logprobs", request.prompt_logprobs,
+                  "With --json: the same for the prompt's tokens but the first")
+      ->envname(environment_name("--prompt-logprobs"))
       ->check(in_range(0, 20));
 }
 
@@ -149,8 +97,7 @@ void add_generate(CLI::App& program, Action& action) {
                          ->check(id_list());
   prompt.require_option(1);
   add_switch(command, "--chat", flags->chat, "Take the prompt as a user's message")->excludes(ids);
-  add_switch(command, "--json", flags->json,
-             "Print one object at the end: ids, text, usage, timings");
+  add_output_flags(command, *flags);
   add_sampling_flags(command, flags->request);
   command.callback([flags, &action] {
     check_engine_flags(flags->engine);

@@ -7,8 +7,11 @@
 #include <exception>
 #include <string>
 #include <tickertape/errors.hpp>
+#include <utility>
+#include <vector>
 
 #include "tools/tickertape/command.hpp"
+#include "tools/tickertape/config_file.hpp"
 
 namespace tickertape::program {
 namespace {
@@ -28,9 +31,11 @@ std::string describe(const ErrorInfo& info) {
   return named ? info.message : info.param + ": " + info.message;
 }
 
-int parse(CLI::App& program, int argc, char** argv) {
+int parse(CLI::App& program, std::vector<std::string> words) {
   try {
-    program.parse(argc, argv);
+    words = add_config(std::move(words), program);
+    std::reverse(words.begin(), words.end());  // As CLI11 takes them.
+    program.parse(words);
     // Asked for here and not by CLI11, so that an unknown word is named.
     if (program.get_subcommands().empty()) throw CLI::RequiredError("A command");
     return 0;
@@ -42,6 +47,8 @@ int parse(CLI::App& program, int argc, char** argv) {
     const std::string command = chosen.empty() ? "" : chosen.front()->get_name() + " ";
     fail(kWrongCall, fmt::format("{} (see tickertape {}--help)", error.what(), command));
     return kWrongCall;
+  } catch (const Error& error) {
+    return fail(kWrongCall, describe(error.info()));  // Of the config file.
   }
 }
 
@@ -52,14 +59,20 @@ int run(int argc, char** argv) {
   program.footer(
       "Exit codes: 0 done, 1 failed, 2 the words of the call are wrong.\n"
       "`tickertape COMMAND --help` shows every flag with its default, unit and environment "
-      "variable.");
+      "variable.\n"
+      "--config FILE (or TICKERTAPE_CONFIG) reads flags from a TOML file: a key for each flag, at "
+      "the top or in a table named after the command. Flags go before the environment, that before "
+      "the file.");
   Action action;
   add_serve(program, action);
+  add_chat(program, action);
   add_generate(program, action);
   add_score(program, action);
   add_tokenize(program, action);
   add_detokenize(program, action);
-  if (const int code = parse(program, argc, argv)) return code;
+  add_inspect(program, action);
+  add_render(program, action);
+  if (const int code = parse(program, {argv + std::min(argc, 1), argv + argc})) return code;
   if (!action) return 0;  // --help or --version has been printed.
   try {
     return action();
