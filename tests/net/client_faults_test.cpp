@@ -74,6 +74,56 @@ struct Outcome {
   }
 };
 
+asio::awaitable<void> generate(Client& client, Outcome& out) {
+  co_await generate(client, out.submitted, out.text, out.finish);
+}
+
+asio::awaitable<void> generate_thrice(Client& client, Outcome& first, Outcome& second,
+                                      Outcome& third, ErrorInfo& last) {
+  co_await generate(client, first);
+  co_await generate(client, second);
+  co_await generate(client, third);
+  last = client.last_error();
+}
+
+asio::awaitable<void> connect(Client& client, error_code& connected, ErrorInfo& last) {
+  auto token = asio::redirect_error(asio::use_awaitable, connected);
+  co_await client.async_connect(token);
+  last = client.last_error();
+}
+
+asio::awaitable<void> connect_and_generate(Client& client, error_code& connected, Outcome& out) {
+  ErrorInfo ignored;
+  co_await connect(client, connected, ignored);
+  co_await generate(client, out);
+}
+
+/// Reads as generate() does, and gives no credit.
+asio::awaitable<void> generate_without_credit(Client& client, Outcome& out) {
+  auto token = asio::redirect_error(asio::use_awaitable, out.submitted);
+  Request request = some_request();
+  request.manual_credit = true;
+  TokenStream stream = co_await client.async_submit(std::move(request), token);
+  while (co_await stream.async_next(asio::use_awaitable)) out.text += 'x';
+  out.finish = stream.finish();
+}
+
+/// Submits, and cancels the call two turns later.
+asio::awaitable<void> submit_and_cancel(Client& client, error_code& outcome) {
+  co_await client.async_connect(asio::use_awaitable);
+  asio::cancellation_signal stop;
+  auto handler =
+      asio::bind_cancellation_slot(stop.slot(), [&](error_code error, TokenStream stream) {
+        outcome = stream ? make_error_code(Errc::internal) : error;
+        client.close();
+      });
+  client.async_submit(some_request(), std::move(handler));
+  co_await asio::post(asio::use_awaitable);
+  co_await asio::post(asio::use_awaitable);
+  stop.emit(asio::cancellation_type::terminal);
+  while (!outcome) co_await asio::post(asio::use_awaitable);
+}
+
 BOOST_FIXTURE_TEST_SUITE(client_faults, Fixture)
 
 BOOST_AUTO_TEST_CASE(the_upgrade_asks_for_the_protocol_with_the_key) {
@@ -99,7 +149,7 @@ BOOST_AUTO_TEST_CASE(the_upgrade_asks_for_the_protocol_with_the_key) {
         BOOST_TEST(peer.next().is_null());
         BOOST_TEST(peer.close_code() == 1000);
       },
-      [&](Client& client) { return generate(client, out.submitted, out.text, out.finish); });
+      [&](Client& client) { return generate(client, out); });
   BOOST_TEST(header.starts_with("GET /v1/stream HTTP/1.1\r\n"));
   BOOST_TEST(header.find("Host: 127.0.0.1:" + std::to_string(server.port()) + "\r\n") !=
              std::string::npos);
@@ -140,12 +190,7 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_ends_all_streams_and_the_next_submit_conn
         peer.socket().shutdown_send();
         peer.socket().read_all();
       },
-      [&](Client& client) -> asio::awaitable<void> {
-        co_await generate(client, first.submitted, first.text, first.finish);
-        co_await generate(client, second.submitted, second.text, second.finish);
-        co_await generate(client, third.submitted, third.text, third.finish);
-        last = client.last_error();
-      });
+      [&](Client& client) { return generate_thrice(client, first, second, third, last); });
   for (const Outcome* out : {&first, &second}) {
     BOOST_TEST(!out->submitted);
     BOOST_TEST(out->text == "aaaa");
@@ -167,11 +212,7 @@ BOOST_AUTO_TEST_CASE(nobody_listens) {
   }
   error_code connected;
   Outcome out;
-  run([] {},
-      [&](Client& client) -> asio::awaitable<void> {
-        co_await client.async_connect(asio::redirect_error(asio::use_awaitable, connected));
-        co_await generate(client, out.submitted, out.text, out.finish);
-      });
+  run([] {}, [&](Client& client) { return connect_and_generate(client, connected, out); });
   BOOST_TEST(connected == asio::error::connection_refused);
   BOOST_TEST(out.submitted == make_error_code(Errc::connection_lost));
   BOOST_TEST(out.says("no connection to " + options.url + "/v1/stream: cannot connect"));
@@ -181,10 +222,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_nothing_is_given_up) {
   options.connect_timeout_s = 0.05;
   error_code connected;
   ErrorInfo last;
-  const auto use = [&](Client& client) -> asio::awaitable<void> {
-    co_await client.async_connect(asio::redirect_error(asio::use_awaitable, connected));
-    last = client.last_error();
-  };
+  const auto use = [&](Client& client) { return connect(client, connected, last); };
   run([&] { server.accept().socket().read_all(); }, use);
   BOOST_TEST(connected == asio::error::timed_out);
   BOOST_TEST(last.message.find("no answer within 0.05 s") != std::string::npos);
@@ -208,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_is_lost) {
         peer.send_accepted(peer.next()["id"]);
         peer.socket().read_all();  // Pings are not answered.
       },
-      [&](Client& client) { return generate(client, out.submitted, out.text, out.finish); });
+      [&](Client& client) { return generate(client, out); });
   BOOST_TEST((out.finish.error.code == Errc::connection_lost));
   BOOST_TEST(out.says("idle_timeout_s"));
 }
@@ -255,7 +293,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_tickertape_ends_the_connection) {
           }
           BOOST_TEST(peer.close_code() == 1002);
         },
-        [&](Client& client) { return generate(client, out.submitted, out.text, out.finish); });
+        [&](Client& client) { return generate(client, out); });
     BOOST_TEST((out.finish.error.code == Errc::connection_lost));
     BOOST_TEST(out.says(what), what);
   }
@@ -263,8 +301,6 @@ BOOST_AUTO_TEST_CASE(what_is_no_tickertape_ends_the_connection) {
 
 BOOST_AUTO_TEST_CASE(a_server_that_ignores_the_window_is_left) {
   Outcome out;
-  error_code submitted;
-  Finish finish;
   run(
       [&] {
         FakeWsConnection peer = server.accept_ready();
@@ -275,16 +311,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_ignores_the_window_is_left) {
         }
         BOOST_TEST(peer.close_code() == 1002);
       },
-      [&](Client& client) -> asio::awaitable<void> {
-        auto token = asio::redirect_error(asio::use_awaitable, submitted);
-        Request request = some_request();
-        request.manual_credit = true;
-        TokenStream stream = co_await client.async_submit(std::move(request), token);
-        while (co_await stream.async_next(asio::use_awaitable)) out.text += 'x';
-        finish = stream.finish();
-      });
+      [&](Client& client) { return generate_without_credit(client, out); });
   BOOST_TEST(out.text == std::string(8, 'x'));
-  BOOST_TEST((finish.error.code == Errc::connection_lost));
+  BOOST_TEST((out.finish.error.code == Errc::connection_lost));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_frames_and_ids_mean_nothing) {
@@ -309,7 +338,7 @@ BOOST_AUTO_TEST_CASE(unknown_frames_and_ids_mean_nothing) {
                    {"usage", {{"prompt_tokens", 1}, {"completion_tokens", 1}}}});
         BOOST_TEST(peer.next().is_null());
       },
-      [&](Client& client) { return generate(client, out.submitted, out.text, out.finish); });
+      [&](Client& client) { return generate(client, out); });
   BOOST_TEST(out.text == "yes");
   BOOST_TEST((out.finish.reason == FinishReason::length));
 }
@@ -325,21 +354,7 @@ BOOST_AUTO_TEST_CASE(a_submit_that_is_never_answered_can_be_cancelled) {
         BOOST_TEST(cancel["id"] == id);
         peer.next();
       },
-      [&](Client& client) -> asio::awaitable<void> {
-        co_await client.async_connect(asio::use_awaitable);
-        asio::cancellation_signal stop;
-        client.async_submit(
-            some_request(),
-            asio::bind_cancellation_slot(stop.slot(), [&](error_code error, TokenStream stream) {
-              outcome = error;
-              BOOST_TEST(!stream);
-              client.close();
-            }));
-        co_await asio::post(asio::use_awaitable);
-        co_await asio::post(asio::use_awaitable);
-        stop.emit(asio::cancellation_type::terminal);
-        while (!outcome) co_await asio::post(asio::use_awaitable);
-      });
+      [&](Client& client) { return submit_and_cancel(client, outcome); });
   BOOST_TEST(outcome == asio::error::operation_aborted);
 }
 

@@ -219,82 +219,86 @@ BOOST_AUTO_TEST_CASE(refusals_say_what_the_server_said) {
   BOOST_TEST((seen[3].finish.reason == FinishReason::length));
 }
 
+asio::awaitable<void> fill_the_queue(Fixture& fixture) {
+  std::vector<TokenStream> streams;
+  error_code last;
+  while (!last) {
+    auto token = asio::redirect_error(asio::use_awaitable, last);
+    streams.push_back(co_await fixture.client.async_submit(endless(1), token));
+  }
+  BOOST_TEST(last == make_error_code(Errc::queue_full));
+  BOOST_TEST(streams.back().finish().error.retry_after > 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_queue_that_is_full_says_when_to_come_back) {
   EngineOptions engine = tiny_pool();
   engine.max_num_seqs = 1;
   engine.max_queued_requests = 1;
   Fixture fixture(make_scripted_model(repeating("x")), engine);
-  std::vector<TokenStream> streams;
-  const auto submit = [&]() -> asio::awaitable<void> {
-    error_code last;
-    while (!last) {
-      auto token = asio::redirect_error(asio::use_awaitable, last);
-      streams.push_back(co_await fixture.client.async_submit(endless(1), token));
-    }
-    BOOST_TEST(last == make_error_code(Errc::queue_full));
-    BOOST_TEST(streams.back().finish().error.retry_after > 0);
-  };
-  fixture.run(submit());
+  fixture.run(fill_the_queue(fixture));
+}
+
+asio::awaitable<void> cancel_and_drop(Fixture& fixture) {
+  TokenStream kept = co_await fixture.client.async_submit(endless(), asio::use_awaitable);
+  {
+    TokenStream dropped = co_await fixture.client.async_submit(endless(), asio::use_awaitable);
+    co_await dropped.async_next(asio::use_awaitable);
+  }
+  co_await kept.async_next(asio::use_awaitable);
+  kept.cancel();
+  while (co_await kept.async_next(asio::use_awaitable)) {
+  }
+  BOOST_TEST((kept.finish().reason == FinishReason::cancelled));
+  BOOST_TEST(kept.done());
 }
 
 BOOST_AUTO_TEST_CASE(cancel_and_drop_end_the_generation) {
   Fixture fixture(make_scripted_model(repeating("x")));
-  const auto work = [&]() -> asio::awaitable<void> {
-    TokenStream kept = co_await fixture.client.async_submit(endless(), asio::use_awaitable);
-    {
-      TokenStream dropped = co_await fixture.client.async_submit(endless(), asio::use_awaitable);
-      co_await dropped.async_next(asio::use_awaitable);
-    }
-    co_await kept.async_next(asio::use_awaitable);
-    kept.cancel();
-    while (co_await kept.async_next(asio::use_awaitable)) {
-    }
-    BOOST_TEST((kept.finish().reason == FinishReason::cancelled));
-    BOOST_TEST(kept.done());
-  };
-  fixture.run(work());
+  fixture.run(cancel_and_drop(fixture));
   fixture.server.wait_idle();
   const auto& finished = fixture.server.engine().stats().finished;
   BOOST_TEST(finished[static_cast<std::size_t>(FinishReason::cancelled)] == 2U);
 }
 
+asio::awaitable<void> read_late(Fixture& fixture) {
+  Request request = endless(4);
+  request.max_tokens = 300;
+  TokenStream stream =
+      co_await fixture.client.async_submit(std::move(request), asio::use_awaitable);
+  fixture.server.wait_for([](const EngineStats& stats) { return stats.num_parked == 1; });
+  std::string text;
+  while (auto token = co_await stream.async_next(asio::use_awaitable)) text += token->text;
+  BOOST_TEST(text.size() == 300U);
+  BOOST_TEST(text.starts_with("abcabc"));
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_is_parked_and_gets_everything_later) {
   Fixture fixture(make_scripted_model(repeating("abc")));
-  const auto work = [&]() -> asio::awaitable<void> {
-    Request request = endless(4);
-    request.max_tokens = 300;
-    TokenStream stream =
-        co_await fixture.client.async_submit(std::move(request), asio::use_awaitable);
-    fixture.server.wait_for([](const EngineStats& stats) { return stats.num_parked == 1; });
-    std::string text;
-    while (auto token = co_await stream.async_next(asio::use_awaitable)) text += token->text;
-    BOOST_TEST(text.size() == 300U);
-    BOOST_TEST(text.starts_with("abcabc"));
-  };
-  fixture.run(work());
+  fixture.run(read_late(fixture));
+}
+
+asio::awaitable<void> give_credit(Fixture& fixture) {
+  Request request = endless(2);
+  request.manual_credit = true;
+  TokenStream stream =
+      co_await fixture.client.async_submit(std::move(request), asio::use_awaitable);
+  const auto parked = [](const EngineStats& stats) { return stats.num_parked == 1; };
+  std::size_t read = 0;
+  for (const std::uint32_t credit : {2U, 3U, 70'000U}) {
+    if (credit != 2) stream.add_credit(credit);
+    if (credit > 1000) break;
+    while (read < (credit == 2 ? 2U : 5U)) {
+      read += (co_await stream.async_next_batch(asio::use_awaitable)).size();
+    }
+    fixture.server.wait_for(parked);
+    BOOST_TEST(read == (credit == 2 ? 2U : 5U));
+  }
+  while (read < 300) read += (co_await stream.async_next_batch(asio::use_awaitable)).size();
 }
 
 BOOST_AUTO_TEST_CASE(with_manual_credit_only_add_credit_gives_more) {
   Fixture fixture(make_scripted_model(repeating("x")));
-  const auto work = [&]() -> asio::awaitable<void> {
-    Request request = endless(2);
-    request.manual_credit = true;
-    TokenStream stream =
-        co_await fixture.client.async_submit(std::move(request), asio::use_awaitable);
-    const auto parked = [](const EngineStats& stats) { return stats.num_parked == 1; };
-    std::size_t read = 0;
-    for (const std::uint32_t credit : {2U, 3U, 70'000U}) {
-      if (credit != 2) stream.add_credit(credit);
-      if (credit > 1000) break;
-      while (read < (credit == 2 ? 2U : 5U)) {
-        read += (co_await stream.async_next_batch(asio::use_awaitable)).size();
-      }
-      fixture.server.wait_for(parked);
-      BOOST_TEST(read == (credit == 2 ? 2U : 5U));
-    }
-    while (read < 300) read += (co_await stream.async_next_batch(asio::use_awaitable)).size();
-  };
-  fixture.run(work());
+  fixture.run(give_credit(fixture));
 }
 
 BOOST_AUTO_TEST_CASE(preemptions_are_told) {
@@ -322,22 +326,23 @@ BOOST_AUTO_TEST_CASE(preemptions_are_told) {
   BOOST_TEST(resumed == preempted);
 }
 
+asio::awaitable<void> close_early(Fixture& fixture) {
+  TokenStream stream = co_await fixture.client.async_submit(endless(), asio::use_awaitable);
+  fixture.client.close();
+  while (co_await stream.async_next(asio::use_awaitable)) {
+  }
+  BOOST_TEST((stream.finish().reason == FinishReason::shutdown));
+  error_code error;
+  auto token = asio::redirect_error(asio::use_awaitable, error);
+  const TokenStream late = co_await fixture.client.async_submit(endless(), token);
+  BOOST_TEST(error == make_error_code(Errc::shutting_down));
+  co_await fixture.client.async_connect(token);
+  BOOST_TEST(error == make_error_code(Errc::shutting_down));
+}
+
 BOOST_AUTO_TEST_CASE(close_ends_what_runs_and_refuses_what_comes) {
   Fixture fixture(make_scripted_model(repeating("x")));
-  const auto work = [&]() -> asio::awaitable<void> {
-    TokenStream stream = co_await fixture.client.async_submit(endless(), asio::use_awaitable);
-    fixture.client.close();
-    while (co_await stream.async_next(asio::use_awaitable)) {
-    }
-    BOOST_TEST((stream.finish().reason == FinishReason::shutdown));
-    error_code error;
-    auto token = asio::redirect_error(asio::use_awaitable, error);
-    const TokenStream late = co_await fixture.client.async_submit(endless(), token);
-    BOOST_TEST(error == make_error_code(Errc::shutting_down));
-    co_await fixture.client.async_connect(token);
-    BOOST_TEST(error == make_error_code(Errc::shutting_down));
-  };
-  fixture.run(work());
+  fixture.run(close_early(fixture));
   fixture.server.wait_connections(0);
 }
 
@@ -467,6 +472,11 @@ BOOST_AUTO_TEST_CASE(the_context_dies_in_the_middle) {
   server.wait_idle();
 }
 
+asio::awaitable<void> read_to_the_end(TokenStream& stream) {
+  while (co_await stream.async_next(asio::use_awaitable)) {
+  }
+}
+
 BOOST_AUTO_TEST_CASE(streams_on_another_context_hear_of_the_end) {
   TestServer server(make_scripted_model(repeating("x")), large_pool());
   asio::io_context readers;
@@ -483,13 +493,7 @@ BOOST_AUTO_TEST_CASE(streams_on_another_context_hear_of_the_end) {
     other.join();
   }
   readers.restart();
-  asio::co_spawn(
-      readers,
-      [&]() -> asio::awaitable<void> {
-        while (co_await stream.async_next(asio::use_awaitable)) {
-        }
-      },
-      rethrow);
+  asio::co_spawn(readers, read_to_the_end(stream), rethrow);
   readers.run();
   BOOST_TEST((stream.finish().reason == FinishReason::error));
   BOOST_TEST((stream.finish().error.code == Errc::connection_lost));
