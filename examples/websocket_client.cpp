@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 #include <exception>
 #include <iostream>
 #include <stdexcept>
@@ -67,7 +68,13 @@ int main(int argc, char** argv) {
         if (--running == 0) client.close();  // An open connection keeps run() going.
       });
     }
-    io.run();
+    try {
+      io.run();
+    } catch (const boost::system::system_error&) {
+      const tickertape::ErrorInfo lost = client.last_error();  // Says more than the code.
+      if (lost) throw std::runtime_error(lost.message);
+      throw;
+    }
     std::cout << std::endl;
   } catch (const std::exception& error) {
     std::cerr << "websocket_client: " << error.what() << '\n';
