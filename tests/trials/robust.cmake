@@ -1,4 +1,10 @@
 # Trials of robustness: exceptions, cancellations, threads, stacks, shutdown, memory.
+tickertape_test(trial_a17_g03_g04_g06_g08_g09_g10_engine
+  SOURCES a17_test.cpp g03_test.cpp g04_test.cpp g06_test.cpp g08_test.cpp g09_test.cpp g10_test.cpp
+  LIBS tickertape_actors tickertape_kernels tickertape_runtime LABELS trial threads)
+add_test(NAME trial_a17_engine_long
+         COMMAND trial_a17_g03_g04_g06_g08_g09_g10_engine --run_test=a17_* -- --long)
+set_tests_properties(trial_a17_engine_long PROPERTIES LABELS "trial;long" TIMEOUT 900)
 if(TICKERTAPE_BUILD_TOOLS)
   include(${PROJECT_SOURCE_DIR}/tests/e2e/script_test.cmake)
   foreach(trial f01 g11)
