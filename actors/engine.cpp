@@ -69,7 +69,7 @@ TokenStream EngineCore::submit(const boost::asio::any_io_executor& executor, Req
                                      std::move(refusal), {intake_->now()}));
 }
 
-std::shared_ptr<ClientCall> EngineCore::prepare_long_submit(
+std::shared_ptr<AsyncCall> EngineCore::prepare_long_submit(
     const boost::asio::any_io_executor& executor, Request& request) {
   if (!executor || !actors::Preparer::takes_long(request)) return nullptr;
   // What can be refused at once is refused at once, by submit().
@@ -105,7 +105,7 @@ TokenStream Engine::submit_to(detail::EngineCore& core,
   return core.submit(executor, std::move(request));
 }
 
-std::shared_ptr<detail::ClientCall> Engine::prepare_long_submit(
+std::shared_ptr<detail::AsyncCall> Engine::prepare_long_submit(
     detail::EngineCore& core, const boost::asio::any_io_executor& executor, Request& request) {
   return core.prepare_long_submit(executor, request);
 }

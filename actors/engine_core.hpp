@@ -22,7 +22,7 @@ class EngineCore {
 
   [[nodiscard]] TokenStream submit(const boost::asio::any_io_executor& executor, Request&& request);
   /// The call for a request whose text takes long to read; null for one that submit() takes.
-  [[nodiscard]] std::shared_ptr<ClientCall> prepare_long_submit(
+  [[nodiscard]] std::shared_ptr<AsyncCall> prepare_long_submit(
       const boost::asio::any_io_executor& executor, Request& request);
   [[nodiscard]] std::optional<ErrorInfo> check(const Request& request) const;
   [[nodiscard]] EngineStats stats() const;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include <tickertape/detail/client_op.hpp>
+#include <tickertape/detail/call_op.hpp>
 #include <tickertape/request.hpp>
 
 #include "actors/intake.hpp"
@@ -17,7 +17,7 @@ namespace tickertape::actors {
 /// From async_submit's initiation to its completion. Cancelling it drops the request.
 ///
 /// Thread rules: any thread. Intake and worker outlive every job of the worker.
-class LongSubmit final : public detail::ClientCall,
+class LongSubmit final : public detail::AsyncCall,
                          public Recipient,
                          public std::enable_shared_from_this<LongSubmit> {
  public:

@@ -104,7 +104,9 @@ void RequestActor::on_token(StreamEvent& event, Choice& choice) {
   token.finish_reason = reason;
   ++finish_.usage.completion_tokens;
   output_.token = std::move(token);
-  if (reason != FinishReason::none) end_choice(choice, reason, nullptr);
+  if (reason == FinishReason::none) return;
+  end_choice(choice, reason, nullptr);
+  if (num_left_ > 0) output_.choice_finish = choice.finish;
 }
 
 void RequestActor::end_choice(Choice& choice, FinishReason reason, const EventDetails* details) {

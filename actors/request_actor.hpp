@@ -20,8 +20,10 @@ struct RequestOutput {
   std::optional<Token> token;
   std::optional<Notice> notice;
   std::optional<Finish> finish;  ///< At most once in the actor's life.
-  bool stopped = false;          ///< Its choice ended by a stop string: the lane must hear of it.
-  bool wasted = false;           ///< A token that came after the end.
+  /// How the token's choice ended, when it is the last one of a choice before others.
+  std::optional<ChoiceFinish> choice_finish;
+  bool stopped = false;  ///< Its choice ended by a stop string: the lane must hear of it.
+  bool wasted = false;   ///< A token that came after the end.
 };
 
 /// What a request actor is born with.

@@ -14,6 +14,7 @@ Stream::Stream(StreamSetup setup, std::shared_ptr<LanePort> port, std::shared_pt
       port_(std::move(port)),
       outbox_(std::move(outbox)),
       executor_of_(std::move(executor)),
+      num_choices_(setup.request.num_choices),
       actor_(setup.request),
       granted_(setup.window) {}
 
@@ -62,6 +63,10 @@ void Stream::deliver(StreamEvent& event) {
   if (output.token || output.finish) {
     const std::lock_guard lock(mutex_);
     if (output.stopped) stopped_.push_back(output.token->index);
+    if (output.choice_finish) {
+      finish_.choices.resize(num_choices_);
+      finish_.choices[output.token->index] = std::move(*output.choice_finish);
+    }
     if (output.token && !dropped_) ready_.push_back(std::move(*output.token));
     if (output.finish) {
       finish_ = std::move(*output.finish);

@@ -82,6 +82,7 @@ class Stream final : public detail::StreamCore,
   const std::shared_ptr<Outbox> outbox_;
   const ExecutorOf executor_of_;
   std::uint64_t outbox_key_ = 0;  ///< 0 = not attached.
+  const std::uint32_t num_choices_;
   RequestActor actor_;
 
   std::atomic<std::uint64_t> granted_;

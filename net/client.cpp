@@ -34,12 +34,12 @@ boost::asio::any_io_executor Client::get_executor() const {
   return core_->home();
 }
 
-std::shared_ptr<detail::ClientCall> Client::prepare_connect(
+std::shared_ptr<detail::AsyncCall> Client::prepare_connect(
     net::ClientCore& core, const boost::asio::any_io_executor& executor) {
   return core.prepare_connect(executor);
 }
 
-std::shared_ptr<detail::ClientCall> Client::prepare_submit(
+std::shared_ptr<detail::AsyncCall> Client::prepare_submit(
     net::ClientCore& core, const boost::asio::any_io_executor& executor, Request&& request) {
   return core.prepare_submit(executor, request);
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <tickertape/detail/client_op.hpp>
+#include <tickertape/detail/call_op.hpp>
 
 #include "net/remote_target.hpp"
 
@@ -15,7 +15,7 @@ namespace tickertape::net {
 class ClientCore;
 
 /// Thread rules: any thread.
-class ClientCall final : public detail::ClientCall, public RemoteTarget {
+class ClientCall final : public detail::AsyncCall, public RemoteTarget {
  public:
   ClientCall(const boost::asio::any_io_executor& executor, std::weak_ptr<ClientCore> core)
       : RemoteTarget(executor), core_(std::move(core)) {}

@@ -92,7 +92,7 @@ boost::asio::any_io_executor ClientCore::or_home(boost::asio::any_io_executor ex
   return executor ? std::move(executor) : home();
 }
 
-std::shared_ptr<detail::ClientCall> ClientCore::prepare_connect(
+std::shared_ptr<detail::AsyncCall> ClientCore::prepare_connect(
     boost::asio::any_io_executor executor) {
   executor = or_home(std::move(executor));
   if (!executor) return nullptr;
@@ -102,8 +102,8 @@ std::shared_ptr<detail::ClientCall> ClientCore::prepare_connect(
   return call;
 }
 
-std::shared_ptr<detail::ClientCall> ClientCore::prepare_submit(
-    boost::asio::any_io_executor executor, const Request& request) {
+std::shared_ptr<detail::AsyncCall> ClientCore::prepare_submit(boost::asio::any_io_executor executor,
+                                                              const Request& request) {
   executor = or_home(std::move(executor));
   if (!executor) return nullptr;
   RemoteSetup setup;

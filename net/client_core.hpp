@@ -35,9 +35,9 @@ class ClientCore final : public RemoteTarget, public RemoteOwner, private Sessio
   ClientCore(const boost::asio::any_io_executor& executor, ClientOptions options, ClientUrl url);
 
   /// Null when neither `executor` nor the client's own is there.
-  [[nodiscard]] std::shared_ptr<detail::ClientCall> prepare_connect(
+  [[nodiscard]] std::shared_ptr<detail::AsyncCall> prepare_connect(
       boost::asio::any_io_executor executor);
-  [[nodiscard]] std::shared_ptr<detail::ClientCall> prepare_submit(
+  [[nodiscard]] std::shared_ptr<detail::AsyncCall> prepare_submit(
       boost::asio::any_io_executor executor, const Request& request);
 
   void connect(const std::shared_ptr<ClientCall>& call);

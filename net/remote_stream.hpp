@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <tickertape/detail/client_op.hpp>
+#include <tickertape/detail/call_op.hpp>
 #include <tickertape/detail/stream_core.hpp>
 #include <tickertape/request.hpp>
 
@@ -49,10 +49,10 @@ struct RemoteEnd {
   std::vector<PromptLogprob> prompt_logprobs;
 };
 
-/// Thread rules: the members of StreamCore and ClientCall on any thread; on_...(), refuse(), fail()
+/// Thread rules: the members of StreamCore and AsyncCall on any thread; on_...(), refuse(), fail()
 /// and what they keep on the connection's strand; handlers are called on the stream's executor.
 class RemoteStream final : public detail::StreamCore,
-                           public detail::ClientCall,
+                           public detail::AsyncCall,
                            public RemoteTarget {
  public:
   RemoteStream(const boost::asio::any_io_executor& executor, RemoteSetup setup,

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <tickertape/detail/client_op.hpp>
+#include <tickertape/detail/call_op.hpp>
 #include <tickertape/detail/handler_executor.hpp>
 #include <tickertape/errors.hpp>
 #include <tickertape/request.hpp>
@@ -106,9 +106,9 @@ class Client {
   [[nodiscard]] boost::asio::any_io_executor get_executor() const;
 
  private:
-  static std::shared_ptr<detail::ClientCall> prepare_connect(
+  static std::shared_ptr<detail::AsyncCall> prepare_connect(
       net::ClientCore& core, const boost::asio::any_io_executor& executor);
-  static std::shared_ptr<detail::ClientCall> prepare_submit(
+  static std::shared_ptr<detail::AsyncCall> prepare_submit(
       net::ClientCore& core, const boost::asio::any_io_executor& executor, Request&& request);
 
   std::shared_ptr<net::ClientCore> core_;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include <tickertape/detail/client_op.hpp>
+#include <tickertape/detail/call_op.hpp>
 #include <tickertape/detail/handler_executor.hpp>
 #include <tickertape/errors.hpp>
 #include <tickertape/model.hpp>
@@ -73,7 +73,7 @@ class Engine {
  private:
   template <class Handler>
   static void start_submit(detail::EngineCore& core, Request&& request, Handler&& handler);
-  static std::shared_ptr<detail::ClientCall> prepare_long_submit(
+  static std::shared_ptr<detail::AsyncCall> prepare_long_submit(
       detail::EngineCore& core, const boost::asio::any_io_executor& executor, Request& request);
   static TokenStream submit_to(detail::EngineCore& core,
                                const boost::asio::any_io_executor& executor, Request&& request);

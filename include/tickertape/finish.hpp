@@ -79,8 +79,9 @@ struct ChoiceFinish {
 struct Finish {
   /// That of choice 0, or `error` when that one was fine and another failed.
   FinishReason reason = FinishReason::none;
-  ErrorInfo error;                    ///< With FinishReason::error, and for a refused request.
-  std::vector<ChoiceFinish> choices;  ///< By index; empty for a refused request.
+  ErrorInfo error;  ///< With FinishReason::error, and for a refused request.
+  std::vector<ChoiceFinish>
+      choices;  ///< By index; one that has ended before others is here before.
   Usage usage;
   Timings timings;
   std::vector<PromptLogprob> prompt_logprobs;  ///< One less than prompt tokens, when asked for.

@@ -169,7 +169,9 @@ BOOST_AUTO_TEST_CASE(each_choice_ends_by_itself_and_the_request_with_the_last) {
   RequestActor actor(setup(3));
   BOOST_TEST(send_byte(actor, 'a', false, 2).token->index == 2U);
   BOOST_TEST(send_byte(actor, 'b', false, 0).token->seq == 0U);
-  BOOST_TEST(!send_last(actor, 'c', FinishReason::length, 2).finish.has_value());
+  const RequestOutput early = send_last(actor, 'c', FinishReason::length, 2);
+  BOOST_TEST(!early.finish.has_value());
+  BOOST_TEST((early.choice_finish->reason == FinishReason::length));
   BOOST_TEST(send_byte(actor, 'd', false, 2).wasted);
   StreamEvent failed = StreamEvent::of_end(
       FinishReason::error, ErrorInfo{Errc::backend_failed, "bad", {}, 0}, 9'000'000);

@@ -1,4 +1,4 @@
-// ClientOp: binds a completion handler of a Client's call to the call's state.
+// CallOp: binds a completion handler of a submit or connect to the state of the call.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -22,9 +22,9 @@ class PendingCall {
 };
 
 /// A call's state before and while it runs. Thread rules: any thread.
-class ClientCall {
+class AsyncCall {
  public:
-  virtual ~ClientCall() = default;
+  virtual ~AsyncCall() = default;
   /// Where its handler runs; empty when that context has ended.
   [[nodiscard]] virtual boost::asio::any_io_executor call_executor() const = 0;
   /// Begins; `pending` completes later, never inside this call.
@@ -49,13 +49,13 @@ struct SubmitShape {
 
 /// Holds the handler and, as work, its executor: a pending call keeps run() from returning.
 template <class Shape, class Handler>
-class ClientOp final : public PendingCall {
+class CallOp final : public PendingCall {
   using Work =
       std::decay_t<decltype(boost::asio::prefer(std::declval<boost::asio::any_io_executor>(),
                                                 boost::asio::execution::outstanding_work.tracked))>;
 
  public:
-  ClientOp(Handler&& handler, const boost::asio::any_io_executor& executor)
+  CallOp(Handler&& handler, const boost::asio::any_io_executor& executor)
       : handler_(std::move(handler)),
         work_(boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked)) {}
 
@@ -76,7 +76,7 @@ class ClientOp final : public PendingCall {
 /// The initiation of a call (null: there is no context to run it). Every cancellation type stops
 /// it.
 template <class Shape, class Handler>
-void start_call(const std::shared_ptr<ClientCall>& call, Handler&& handler) {
+void start_call(const std::shared_ptr<AsyncCall>& call, Handler&& handler) {
   using Decayed = std::decay_t<Handler>;
   const boost::asio::any_io_executor executor =
       call ? call->call_executor() : boost::asio::any_io_executor();
@@ -84,9 +84,9 @@ void start_call(const std::shared_ptr<ClientCall>& call, Handler&& handler) {
   if (!executor) return;
   auto slot = boost::asio::get_associated_cancellation_slot(handler);
   auto op =
-      std::make_unique<ClientOp<Shape, Decayed>>(Decayed(std::forward<Handler>(handler)), executor);
+      std::make_unique<CallOp<Shape, Decayed>>(Decayed(std::forward<Handler>(handler)), executor);
   if (slot.is_connected()) {
-    slot.assign([weak = std::weak_ptr<ClientCall>(call)](boost::asio::cancellation_type) {
+    slot.assign([weak = std::weak_ptr<AsyncCall>(call)](boost::asio::cancellation_type) {
       if (auto alive = weak.lock()) alive->cancel_call();
     });
   }
