@@ -160,7 +160,8 @@ std::optional<Value> character_item(Budget* budget, const Text& text, const Valu
   std::int64_t index = as_integer(key);
   if (index < 0) index += size;
   if (index < 0 || index >= size) return std::nullopt;
-  budget->touch(text.size());
+  // Characters of several bytes are counted one by one.
+  if (text.length() != text.size()) budget->step(text.size() / 16);
   const std::size_t at = text.offset_of(static_cast<std::size_t>(index));
   TextBuilder out(budget);
   out.append(text, at, at + character_at(text.bytes(), at).size);

@@ -144,6 +144,7 @@ Value sum(Call& call) {
   Value total = call.arg_or(1, std::int64_t{0});
   if (total.is(Kind::text)) fail("sum cannot add strings: use join");
   for (const Value& item : items->items()) {
+    call.budget()->step();
     const Value value = given(call, 0) ? MemberPath(call.arg(0)).of(call.run(), item) : item;
     total = arithmetic(call.budget(), Operator::add, total, value);
   }

@@ -30,6 +30,8 @@ List::List(std::vector<Value> items, ListKind kind, Budget* budget)
     : items_(std::move(items)),
       kind_(kind),
       charge_(budget, sizeof(List) + items_.size() * sizeof(Value)) {
+  // Every operation on lists ends here, so this is where their copies are paid for.
+  if (budget != nullptr) budget->step(items_.size() / 8);
   for (const Value& item : items_) depth_ = std::max(depth_, depth_of(item) + 1);
   checked(depth_);
 }
@@ -40,6 +42,7 @@ Dict::Dict(std::vector<Entry> entries, Budget* budget)
   const bool indexed = entries_.size() >= kIndexedFrom;
   constexpr std::size_t kIndexEntry = 64;
   if (indexed) charge_.add(entries_.size() * kIndexEntry);
+  if (budget != nullptr) budget->step(entries_.size() / 8);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const auto& [key, value] = entries_[i];
     depth_ = std::max({depth_, depth_of(key) + 1, depth_of(value) + 1});

@@ -114,6 +114,9 @@ BOOST_AUTO_TEST_CASE(the_sandbox_changes_nothing_and_shows_no_insides) {
 BOOST_AUTO_TEST_CASE(steps_memory_and_output_are_bounded) {
   has(fault("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"),
       "takes more than 2000000 steps");
+  has(fault("{% set x = range(100000)|list %}{% for i in range(100000) %}"
+            "{% set y = x|reverse|list %}{% endfor %}"),
+      "takes more than 2000000 steps");
   has(fault("{{ 'x' * 100000000 }}"), "bytes of memory");
   has(fault("{{ 'x' * 9223372036854775807 }}"), "bytes of memory");
   has(fault("{{ [1, 2] * 4611686018427387904 }}"), "bytes of memory");
