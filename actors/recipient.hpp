@@ -9,6 +9,8 @@ class Recipient {
   virtual ~Recipient() = default;
   /// On the outbox's executor, one call of an outbox at a time.
   virtual void deliver(StreamEvent& event) = 0;
+  /// Asks for memory that deliver() will touch; its own front is there already. As deliver().
+  virtual void prefetch() const noexcept {}
   /// The executor's context has ended: nobody will be called any more. Any thread.
   virtual void abandon() noexcept = 0;
 };

@@ -24,6 +24,7 @@ struct RequestOutput {
   std::optional<ChoiceFinish> choice_finish;
   bool stopped = false;  ///< Its choice ended by a stop string: the lane must hear of it.
   bool wasted = false;   ///< A token that came after the end.
+  bool failed = false;   ///< A fault of ours ended it: the lane must hear of it.
 };
 
 /// What a request actor is born with.
@@ -45,6 +46,9 @@ class RequestActor {
   /// no more.
   RequestOutput deliver(StreamEvent& event, bool cancelled);
 
+  /// Asks for the memory that deliver() will touch.
+  void prefetch() const noexcept;
+
  private:
   /// The actor awaits in exactly one place.
   struct NextEvent {
@@ -56,30 +60,34 @@ class RequestActor {
 
   struct Choice {
     explicit Choice(ChoiceText its_text) : text(std::move(its_text)) {}
-    ChoiceText text;
     ChoiceFinish finish;
+    ChoiceText text;
     [[nodiscard]] bool ended() const noexcept { return finish.reason != FinishReason::none; }
   };
 
   runtime::Task<> run();
   void on_event(StreamEvent& event);
+  void fail(const char* what);
   void on_token(StreamEvent& event, Choice& choice);
   void end_choice(Choice& choice, FinishReason reason, const EventDetails* details);
   void on_cancelled(const StreamEvent& event);
   void finish(std::int64_t at_ns);
 
+  // What every token touches lies together.
   std::coroutine_handle<> waiter_;
   StreamEvent* event_ = nullptr;
-  bool cancelled_ = false;
-  RequestOutput output_;
-
+  RequestOutput* output_ = nullptr;
   std::vector<Choice> choices_;
-  std::size_t num_left_;  ///< Choices that have not ended.
+  std::int64_t first_token_ns_ = -1;
+  std::int64_t last_ns_ = -1;
+  std::uint32_t num_left_;  ///< Choices that have not ended.
+  std::uint32_t ticks_ = 0;
+  bool cancelled_ = false;
+  const bool has_text_;
+
   Finish finish_;
   std::int64_t submitted_ns_;
   std::int64_t started_ns_ = -1;
-  std::int64_t first_token_ns_ = -1;
-  std::int64_t last_ns_ = -1;
   runtime::Task<> task_;  ///< Last: its frame refers to the rest.
 };
 

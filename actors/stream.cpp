@@ -1,22 +1,36 @@
 // Stream: the shared state between a request's reader and the lane.
 #include "actors/stream.hpp"
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
+#include <iterator>
 #include <utility>
 
+#include <tickertape/assert.hpp>
+
+#include "actors/prefetch.hpp"
+
 namespace tickertape::actors {
+namespace {
+
+/// Credit comes back in this many parts of the window, so that a token does not cost a message to
+/// the lane.
+constexpr std::uint32_t kCreditSteps = 4;
+
+}  // namespace
 
 Stream::Stream(StreamSetup setup, std::shared_ptr<LanePort> port, std::shared_ptr<Outbox> outbox,
                ExecutorOf executor)
-    : accepted_(std::move(setup.accepted)),
-      manual_credit_(setup.manual_credit),
-      on_notice_(std::move(setup.on_notice)),
+    : manual_credit_(setup.manual_credit),
+      credit_step_(std::max(setup.window / kCreditSteps, 1U)),
+      granted_(setup.window),
       port_(std::move(port)),
+      actor_(setup.request),
+      accepted_(std::move(setup.accepted)),
+      on_notice_(std::move(setup.on_notice)),
       outbox_(std::move(outbox)),
       executor_of_(std::move(executor)),
-      num_choices_(setup.request.num_choices),
-      actor_(setup.request),
-      granted_(setup.window) {}
+      num_choices_(setup.request.num_choices) {}
 
 Stream::~Stream() {
   if (outbox_key_ != 0) outbox_->detach(outbox_key_);
@@ -32,11 +46,12 @@ void Stream::start_read(std::uint64_t number, ReadPtr read, std::size_t limit) {
     const std::lock_guard lock(mutex_);
     if (read_) {
       second_reads_.push_back(std::move(read));
+      has_rejected_ = true;
     } else {
       read_ = std::move(read);
       read_number_ = number;
       read_limit_ = limit;
-      if (ready_.empty() && !ended_) return;  // The next token completes it.
+      if (!has_due()) return;  // The next token completes it.
     }
   }
   poke();
@@ -47,6 +62,7 @@ void Stream::cancel_read(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     if (!read_ || read_number_ != number) return;
     cancelled_reads_.push_back(std::move(read_));
+    has_rejected_ = true;
   }
   poke();
 }
@@ -59,8 +75,11 @@ void Stream::poke() {
 
 void Stream::deliver(StreamEvent& event) {
   RequestOutput output = actor_.deliver(event, cancelled_.load());
+  const bool is_last = output.finish || output.choice_finish || output.stopped;
+  if (output.token && !is_last && hand_to_sink(*output.token)) return;
   if (output.wasted && port_) port_->counters().wasted_tokens.fetch_add(1);
-  if (output.token || output.finish) {
+  bool due = false;
+  {
     const std::lock_guard lock(mutex_);
     if (output.stopped) stopped_.push_back(output.token->index);
     if (output.choice_finish) {
@@ -72,11 +91,54 @@ void Stream::deliver(StreamEvent& event) {
       finish_ = std::move(*output.finish);
       ended_ = true;
     }
+    due = has_due();
   }
-  if (output.stopped) mark_dirty();
-  pump_rejected();
-  pump();
+  if (output.failed) cancelled_.store(true);
+  if (output.stopped || output.failed) mark_dirty();
+  if (due) {
+    pump_rejected();
+    pump_sink();
+    pump();
+  }
   if (output.notice && on_notice_) on_notice_(*output.notice);
+}
+
+/// Without the lock: with a sink that has been given all that was ready, nothing waits in here.
+bool Stream::hand_to_sink(Token& token) {
+  TokenSink* const sink = sink_.load();
+  if (sink == nullptr || !sink_is_level_) return false;
+  give_back(1);
+  sink->on_token(std::move(token));
+  return true;
+}
+
+void Stream::prefetch() const noexcept {
+  actor_.prefetch();
+  // A sink mostly lives in the frame of its coroutine, which begins before it.
+  constexpr std::size_t kFrameHead = 64;
+  prefetch_lines(sink_.load(std::memory_order_relaxed), 64, kFrameHead);
+}
+
+bool Stream::has_due() const noexcept {
+  const bool has_news = ended_ || first_ready_ != ready_.size();
+  return has_rejected_ || (has_news && read_) ||
+         (sink_ != nullptr && (has_news || !sink_is_level_));
+}
+
+std::vector<Token> Stream::take_ready(std::size_t limit) {
+  const std::size_t first = std::exchange(first_ready_, 0);
+  if (first == 0 && limit >= ready_.size()) return std::exchange(ready_, {});
+  const std::size_t count = std::min(limit, ready_.size() - first);
+  const auto begin = ready_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  std::vector<Token> taken(std::make_move_iterator(begin), std::make_move_iterator(end));
+  // What was taken leaves the front when it is half of all, so a token is moved twice at most.
+  first_ready_ = first + count;
+  if (2 * first_ready_ >= ready_.size()) {
+    ready_.erase(ready_.begin(), end);
+    first_ready_ = 0;
+  }
+  return taken;
 }
 
 void Stream::pump_rejected() {
@@ -84,6 +146,7 @@ void Stream::pump_rejected() {
   std::vector<ReadPtr> second;
   {
     const std::lock_guard lock(mutex_);
+    if (!std::exchange(has_rejected_, false)) return;
     cancelled.swap(cancelled_reads_);
     second.swap(second_reads_);
   }
@@ -96,17 +159,44 @@ void Stream::pump() {
   std::vector<Token> tokens;
   {
     const std::lock_guard lock(mutex_);
-    if (!read_ || (ready_.empty() && !ended_)) return;
-    const std::size_t count = std::min(read_limit_, ready_.size());
-    tokens.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      tokens.push_back(std::move(ready_.front()));
-      ready_.pop_front();
-    }
+    if (!read_ || (first_ready_ == ready_.size() && !ended_)) return;
+    tokens = take_ready(read_limit_);
     read = std::move(read_);
   }
-  if (!manual_credit_ && !tokens.empty()) grant(tokens.size());
+  give_back(tokens.size());
   read->complete(error_code(), std::move(tokens));
+}
+
+void Stream::pump_sink() {
+  TokenSink* sink = nullptr;
+  std::vector<Token> tokens;
+  bool ended = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (sink_ == nullptr) return;
+    tokens = take_ready(ready_.size());
+    ended = ended_;
+    sink = ended ? sink_.exchange(nullptr) : sink_.load();
+    sink_is_level_ = true;
+  }
+  give_back(tokens.size());
+  for (Token& token : tokens) sink->on_token(std::move(token));
+  if (ended) sink->on_end();
+}
+
+void Stream::set_sink(TokenSink& sink) {
+  {
+    const std::lock_guard lock(mutex_);
+    TICKERTAPE_ASSERT(sink_ == nullptr && !read_);
+    sink_ = &sink;
+  }
+  poke();  // It takes what is ready.
+}
+
+void Stream::give_back(std::uint64_t tokens) {
+  if (manual_credit_) return;
+  owed_ += static_cast<std::uint32_t>(tokens);
+  if (owed_ >= credit_step_) grant(std::exchange(owed_, 0));
 }
 
 void Stream::grant(std::uint64_t tokens) {
@@ -143,7 +233,12 @@ void Stream::drop() noexcept {
     const std::lock_guard lock(mutex_);
     dropped_ = true;
     ready_.clear();
-    if (read_) cancelled_reads_.push_back(std::move(read_));
+    first_ready_ = 0;
+    sink_ = nullptr;
+    if (read_) {
+      cancelled_reads_.push_back(std::move(read_));
+      has_rejected_ = true;
+    }
     if (ended_ && cancelled_reads_.empty()) return;
   }
   if (!cancelled_.exchange(true)) mark_dirty();
@@ -159,7 +254,10 @@ void Stream::abandon() noexcept {
     for (ReadPtr& read : second_reads_) dead.push_back(std::move(read));
     cancelled_reads_.clear();
     second_reads_.clear();
+    has_rejected_ = false;
     ready_.clear();
+    first_ready_ = 0;
+    sink_ = nullptr;
   }
   if (!cancelled_.exchange(true)) mark_dirty();
 }
@@ -179,7 +277,7 @@ Finish Stream::finish() const {
 
 bool Stream::done() const {
   const std::lock_guard lock(mutex_);
-  return ended_ && ready_.empty();
+  return ended_ && first_ready_ == ready_.size();
 }
 
 boost::asio::any_io_executor Stream::executor() const {

@@ -2,7 +2,6 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "actors/lane_port.hpp"
 #include "actors/outbox.hpp"
 #include "actors/request_actor.hpp"
+#include "actors/token_sink.hpp"
 
 namespace tickertape::actors {
 
@@ -52,10 +52,14 @@ class Stream final : public detail::StreamCore,
 
   /// Makes the end of its executor's context known to it. Once, before it is submitted.
   void attach() { outbox_key_ = outbox_->attach(weak_from_this()); }
+  /// From now on tokens go to `sink`, those that are ready first; there are no reads beside it. Any
+  /// thread. The sink outlives the stream's last event, or the stream is dropped before.
+  void set_sink(TokenSink& sink);
   /// Ends the stream before it was ever submitted.
   void refuse(ErrorInfo error);
   /// Runs the request actor over one event, then completes the read that waits, if it can.
   void deliver(StreamEvent& event) override;
+  void prefetch() const noexcept override;
   void abandon() noexcept override;
 
   [[nodiscard]] std::uint64_t granted() const noexcept { return granted_.load(); }
@@ -73,33 +77,47 @@ class Stream final : public detail::StreamCore,
   void poke();
   void pump();
   void pump_rejected();
+  void pump_sink();
+  [[nodiscard]] bool hand_to_sink(Token& token);
+  /// Something besides a token that was just taken is due. REQUIRES: mutex_ is held.
+  [[nodiscard]] bool has_due() const noexcept;
+  /// Up to `limit` tokens. REQUIRES: mutex_ is held.
+  [[nodiscard]] std::vector<Token> take_ready(std::size_t limit);
+  void give_back(std::uint64_t tokens);
   void grant(std::uint64_t tokens);
 
-  const Accepted accepted_;
+  // What every token touches lies together, at the front: see Outbox::drain().
+  mutable std::mutex mutex_;
+  std::vector<Token> ready_;  ///< From first_ready_ on.
+  std::size_t first_ready_ = 0;
+  std::atomic<TokenSink*> sink_{nullptr};  ///< Written under mutex_.
+  ReadPtr read_;
+  bool sink_is_level_ = false;  ///< The sink was given all that was ready; deliver()'s.
+  bool ended_ = false;
+  bool dropped_ = false;
+  bool has_rejected_ = false;  ///< cancelled_reads_ or second_reads_ is not empty.
   const bool manual_credit_;
-  const std::function<void(const Notice&)> on_notice_;
-  const std::shared_ptr<LanePort> port_;  ///< Null for a stream that was refused.
-  const std::shared_ptr<Outbox> outbox_;
-  const ExecutorOf executor_of_;
-  std::uint64_t outbox_key_ = 0;  ///< 0 = not attached.
-  const std::uint32_t num_choices_;
-  RequestActor actor_;
-
-  std::atomic<std::uint64_t> granted_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> dirty_{false};
+  std::uint32_t owed_ = 0;  ///< Credit that is not given back yet; deliver()'s.
+  const std::uint32_t credit_step_;
+  std::atomic<std::uint64_t> granted_;
+  const std::shared_ptr<LanePort> port_;  ///< Null for a stream that was refused.
+  RequestActor actor_;
 
-  mutable std::mutex mutex_;
-  std::deque<Token> ready_;
+  const Accepted accepted_;
+  const std::function<void(const Notice&)> on_notice_;
+  const std::shared_ptr<Outbox> outbox_;
+  const ExecutorOf executor_of_;
+  const std::uint32_t num_choices_;
+  std::uint64_t outbox_key_ = 0;  ///< 0 = not attached.
+
   std::uint64_t next_read_ = 0;
   std::uint64_t read_number_ = 0;
   std::size_t read_limit_ = 0;
-  ReadPtr read_;
   std::vector<ReadPtr> cancelled_reads_;  ///< To be completed with operation_aborted.
   std::vector<ReadPtr> second_reads_;     ///< To be completed with Errc::read_pending.
   std::vector<std::uint32_t> stopped_;
-  bool ended_ = false;
-  bool dropped_ = false;
   Finish finish_;
 };
 

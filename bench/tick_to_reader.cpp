@@ -129,34 +129,36 @@ class Streams : public Way {
   std::vector<std::shared_ptr<actors::Stream>> dirty_;
 };
 
-/// Awaits a stream's next token in a task of our own, without an Asio handler.
-class NextToken {
+/// Where a task of our own awaits the tokens of a stream, without an Asio handler.
+class IdReader final : public actors::TokenSink {
  public:
-  explicit NextToken(detail::StreamCore& core) : core_(core) {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> reader) {
-    reader_ = reader;
-    core_.start_read(core_.reserve_read(), std::make_unique<Read>(*this), 1);
+  void on_token(Token&& token) noexcept override {
+    id_ = token.id;
+    resume();
   }
+  void on_end() noexcept override {
+    id_.reset();
+    resume();
+  }
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> reader) noexcept { reader_ = reader; }
   std::optional<TokenId> await_resume() const noexcept { return id_; }
 
  private:
-  struct Read final : detail::PendingRead {
-    explicit Read(NextToken& awaiter) : next(awaiter) {}
-    void complete(error_code, std::vector<Token>&& tokens) override {
-      if (!tokens.empty()) next.id_ = tokens.front().id;
-      next.reader_.resume();
-    }
-    NextToken& next;
-  };
+  void resume() {
+    TICKERTAPE_ASSERT(reader_ != nullptr);  // These readers wait for nothing else.
+    std::exchange(reader_, nullptr).resume();
+  }
 
-  detail::StreamCore& core_;
   std::coroutine_handle<> reader_;
   std::optional<TokenId> id_;
 };
 
-runtime::Task<> read_ids(detail::StreamCore& core, Tally& tally) {
-  while (const std::optional<TokenId> id = co_await NextToken(core)) tally.add(*id);
+runtime::Task<> read_ids(actors::Stream& stream, Tally& tally) {
+  IdReader tokens;
+  stream.set_sink(tokens);
+  while (const std::optional<TokenId> id = co_await tokens) tally.add(*id);
 }
 
 class OwnTasks final : public Streams {

@@ -29,6 +29,14 @@ class Examples(unittest.TestCase):
         self.assertRegex(lines[0], r"^16 tokens, none lost, \d+ waits ran out$")
         self.assertEqual(lines[1:], ["ended as cancelled", "ended as deadline"])
 
+    def test_custom_logit_processor(self):
+        lines = dict(line.split(":", 1) for line in
+                     self.printed("custom_logit_processor").replace("\n\n", " ").splitlines()
+                     if ":" in line)
+        self.assertIn("e", lines["free"])
+        self.assertNotIn("e", lines["without e"])
+        self.assertGreater(len(lines["without e"]), 20)
+
     def test_embed_in_asio_server(self):
         process = subprocess.Popen([BIN / "embed_in_asio_server", MODEL, "0"], stdout=subprocess.PIPE)
         try:

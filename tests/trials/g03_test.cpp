@@ -1,5 +1,6 @@
 // G03: an exception in a user's handler leaves through run(), each time and as it was thrown, and
 // the others' generations go on.
+#include <array>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/test/unit_test.hpp>
 #include <functional>
@@ -9,7 +10,10 @@
 #include <system_error>
 #include <vector>
 
+#include <tickertape/scripted.hpp>
+
 #include "tests/support/engine_fixture.hpp"
+#include "tests/support/hooked_model.hpp"
 
 namespace tickertape::test {
 namespace {
@@ -151,6 +155,40 @@ BOOST_AUTO_TEST_CASE(g03_coroutines_end_by_an_exception_while_they_hold_a_stream
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+/// The request whose text cannot be read ends with an error; the one beside it has its answer.
+BOOST_AUTO_TEST_CASE(g03_a_tokenizer_throws_between_tokens) {
+  Script script;
+  script.rules.resize(1);
+  script.rules[0].match = "faulty";
+  script.rules[0].text = "ab!cd";
+  script.fallback.text = "0123456789";
+  const auto real = make_scripted_model(script);
+  const TokenId mark = real->tokenizer()->encode("!", false).back();
+  unsigned kinds = 0;
+  TokenizerHooks hooks;
+  hooks.on_bytes = [&](TokenId id) {
+    if (id == mark) throw_one(kinds++);
+  };
+  Engine engine(std::make_shared<HookedModel>(real, std::move(hooks)), tiny_options());
+  for (int round = 0; round < 3; ++round) {
+    asio::io_context io(1);
+    std::array<Answer, 2> answers;
+    for (std::size_t i = 0; i < 2; ++i) {
+      Request request;
+      request.prompt = i == 0 ? "faulty" : "sound";
+      asio::co_spawn(io, ask(engine, std::move(request), answers[i]), rethrow);
+    }
+    io.run();
+    BOOST_TEST(answers[0].text == "ab");
+    BOOST_TEST((answers[0].finish.reason == FinishReason::error));
+    BOOST_TEST((answers[0].finish.error.code == Errc::internal));
+    BOOST_TEST(answers[0].finish.usage.completion_tokens == 2U);
+    BOOST_TEST(answers[1].text == "0123456789");
+  }
+  BOOST_TEST(kinds == 3U);
+  BOOST_TEST(idle_stats(engine).pages_held == 0U);
+}
 
 }  // namespace
 }  // namespace tickertape::test

@@ -4,7 +4,7 @@ tickertape_test(actors_core
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
   LABELS unit coroutines)
 tickertape_test(actors_engine
-  SOURCES actors/engine_test.cpp actors/engine_lifetime_test.cpp actors/long_text_test.cpp
+  SOURCES actors/engine_test.cpp actors/token_sink_test.cpp actors/engine_lifetime_test.cpp actors/long_text_test.cpp
           actors/engine_choices_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
   LABELS unit threads coroutines)
