@@ -33,17 +33,11 @@ Json timings_json(const Timings& timings) {
               {"ticks", timings.ticks}};
 }
 
-/// Adds ids, text, how it ended, and log-probabilities.
-void fill_choice(Json& json, const Answer& answer, std::uint32_t index, bool logprobs) {
+/// Adds ids, text and how it ended.
+void fill_choice(Json& json, const Answer& answer, std::uint32_t index) {
   Json ids = Json::array();
-  Json list = Json::array();
   for (const Token& token : answer.tokens) {
-    if (token.index != index) continue;
-    ids.push_back(token.id);
-    if (!logprobs) continue;
-    list.push_back(Json{{"token", token.id},
-                        {"logprob", token.logprob.value_or(0)},
-                        {"top_logprobs", top_json(token.top_logprobs)}});
+    if (token.index == index) ids.push_back(token.id);
   }
   json["ids"] = std::move(ids);
   json["text"] = text_of(answer, index);
@@ -51,7 +45,17 @@ void fill_choice(Json& json, const Answer& answer, std::uint32_t index, bool log
   json["finish_reason"] = to_string(finish.reason);
   if (!finish.stop.empty()) json["stop_reason"] = finish.stop;
   if (finish.stop_token >= 0) json["stop_reason"] = finish.stop_token;
-  if (logprobs) json["logprobs"] = std::move(list);
+}
+
+Json logprobs_json(const Answer& answer, std::uint32_t index) {
+  Json list = Json::array();
+  for (const Token& token : answer.tokens) {
+    if (token.index != index) continue;
+    list.push_back(Json{{"token", token.id},
+                        {"logprob", token.logprob.value_or(0)},
+                        {"top_logprobs", top_json(token.top_logprobs)}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -66,10 +70,11 @@ std::string text_of(const Answer& answer, std::uint32_t index) {
 
 Json answer_json(const Answer& answer, bool logprobs, bool prompt_logprobs) {
   Json json{{"prompt_ids", answer.accepted.prompt_ids}};
-  fill_choice(json, answer, 0, logprobs);
+  fill_choice(json, answer, 0);
   json["seed"] = answer.accepted.seed;
   json["usage"] = usage_json(answer.finish.usage);
   json["timings"] = timings_json(answer.finish.timings);
+  if (logprobs) json["logprobs"] = logprobs_json(answer, 0);
   if (prompt_logprobs) {
     Json list = Json::array();
     for (const PromptLogprob& entry : answer.finish.prompt_logprobs) {
@@ -83,7 +88,8 @@ Json answer_json(const Answer& answer, bool logprobs, bool prompt_logprobs) {
     Json choices = Json::array();
     for (std::uint32_t index = 0; index < answer.finish.choices.size(); ++index) {
       Json choice{{"index", index}};
-      fill_choice(choice, answer, index, logprobs);
+      fill_choice(choice, answer, index);
+      if (logprobs) choice["logprobs"] = logprobs_json(answer, index);
       choices.push_back(std::move(choice));
     }
     json["choices"] = std::move(choices);
