@@ -138,6 +138,8 @@ World::World(WorldOptions options)
 }
 
 World::~World() {
+  // A world may end at any step: what is posted then is never delivered.
+  for (const auto& poster : posters_) poster->kill();
   // Streams first, as a program's readers go before its executors.
   scope_.reset();
   readers_.clear();

@@ -8,4 +8,4 @@ tickertape_test(unit_runtime
     runtime/sim_scheduler_test.cpp
     runtime/task_test.cpp
   LIBS tickertape_runtime
-  LABELS unit threads coroutines)
+  LABELS unit threads coroutines asan)

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "actors/stream.hpp"
 #include "runtime/asio_poster.hpp"
@@ -30,6 +31,11 @@ struct Fixture {
     setup.window = 4;
     stream = std::make_shared<Stream>(std::move(setup), port, outbox,
                                       [this] { return io.get_executor(); });
+  }
+  ~Fixture() {
+    port->close();  // There is no lane to take what was marked.
+    std::vector<std::shared_ptr<Stream>> marked;
+    port->take_dirty(marked);
   }
   void send(TokenId id) { outbox->stage(stream, StreamEvent::of_token(id, 0)); }
   void send_end() {
