@@ -153,7 +153,7 @@ void Planner::preempt(Tick& tick, SequenceId victim) {
   sequence.view.num_computed = 0;
   ++sequence.view.preemptions;
   ++preemptions_;
-  insert_waiting(sequence, tick.now_ns);
+  insert_waiting(sequence);
   tick.plan.preempted.push_back(PlanPreempted{victim, Notice::How::recompute});
   tick.preempted = true;
   tick.views_fresh = false;
@@ -187,7 +187,8 @@ bool Planner::fits(Tick& tick, const PlannedSequence& candidate) const {
   if (donor(candidate) != nullptr) {
     view.shareable = (view.prompt_tokens - 1) / pool_.options().page_size;
   }
-  return options_.admission->admit(view, tick.views, pool_view(), tick.now_ns) &&
+  const PoolView pool = pool_view();
+  return options_.admission->admit({view, tick.views, pool, forecast_, tick.now_ns}) &&
          pool_.pages_for(view.num_tokens) - view.shareable <= pool_.num_free();
 }
 

@@ -39,6 +39,7 @@ void Planner::add_choice(const NewRequest& wanted, std::uint32_t choice, std::in
   sequence.request = wanted.id;
   sequence.view.id = id;
   sequence.view.arrival = next_arrival_++;
+  sequence.view.arrival_ns = now_ns;
   sequence.view.priority = wanted.priority;
   sequence.view.client = wanted.client;
   sequence.view.prompt_tokens = wanted.prompt_tokens;
@@ -49,7 +50,7 @@ void Planner::add_choice(const NewRequest& wanted, std::uint32_t choice, std::in
   const auto [place, is_new] = sequences_.emplace(id, sequence);
   TICKERTAPE_ASSERT(is_new);
   if (wanted.deadline_ns != kNoDeadline) deadlines_.emplace(wanted.deadline_ns, id);
-  insert_waiting(place->second, now_ns);
+  insert_waiting(place->second);
 }
 
 void Planner::commit(const Demand& demand) {
@@ -154,10 +155,13 @@ void Planner::leave_running(PlannedSequence& sequence) {
   std::erase(request_of(sequence).running, sequence.view.id);
 }
 
-void Planner::insert_waiting(const PlannedSequence& sequence, std::int64_t now_ns) {
+void Planner::insert_waiting(const PlannedSequence& sequence) {
+  const auto place_of = [&](const SequenceView& view) {
+    return std::pair(options_.order->rank(view), view.arrival);
+  };
   const auto place = std::upper_bound(
       waiting_.begin(), waiting_.end(), sequence.view, [&](const SequenceView& a, SequenceId b) {
-        return options_.order->before(a, sequences_.at(b).view, now_ns);
+        return place_of(a) < place_of(sequences_.at(b).view);
       });
   waiting_.insert(place, sequence.view.id);
 }
@@ -228,7 +232,11 @@ std::int64_t Planner::next_wake(std::int64_t now_ns) const {
 }
 
 PoolView Planner::pool_view() const {
-  return PoolView{pool_.options().num_pages, pool_.num_free(), pool_.options().page_size};
+  PoolView view;
+  view.num_pages = pool_.options().num_pages;
+  view.num_free = pool_.num_free();
+  view.page_size = pool_.options().page_size;
+  return view;
 }
 
 void Planner::fill(EngineStats& stats) const {

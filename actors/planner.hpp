@@ -1,5 +1,6 @@
 // Planner: the scheduling state, and the one function that decides a tick.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -54,6 +55,15 @@ struct PlannedSequence {
   std::uint32_t num_lost = 0;  ///< Tokens whose K and V its preemption threw away.
 };
 
+/// Knows nothing: every answer may become as long as it is allowed to.
+class NoForecast final : public LengthForecast {
+ public:
+  void survival(const SequenceView&, std::span<const std::uint32_t>,
+                std::span<std::uint32_t> out) const override {
+    std::fill(out.begin(), out.end(), kCertain);
+  }
+};
+
 /// The scheduling state of an engine: a plain value. Given the same calls with the same arguments
 /// it gives the same plans, everywhere: all arithmetic is in integers.
 class Planner {
@@ -103,7 +113,7 @@ class Planner {
   void end(SequenceId id, FinishReason reason);
   void forget(SequenceId id);
   void leave_running(PlannedSequence& sequence);
-  void insert_waiting(const PlannedSequence& sequence, std::int64_t now_ns);
+  void insert_waiting(const PlannedSequence& sequence);
   void erase_waiting(SequenceId id);
   void expire(std::int64_t now_ns);
   void update_parking(std::int64_t now_ns);
@@ -141,6 +151,7 @@ class Planner {
   std::set<std::pair<std::int64_t, SequenceId>> deadlines_;
   std::set<std::pair<std::int64_t, SequenceId>> stalled_;  ///< Out of credit, since when.
   std::vector<SequenceId> exhausted_;  ///< Requests whose window the last pass used up.
+  NoForecast forecast_;
   std::set<SlotId> free_slots_;
   std::vector<SlotId> closed_slots_;
   std::vector<PlanEnded> ended_;

@@ -8,12 +8,12 @@ namespace {
 
 class PromptOnly final : public AdmissionPolicy {
  public:
-  bool admit(const SequenceView& candidate, std::span<const SequenceView> running,
-             const PoolView& pool, std::int64_t) const override {
+  bool admit(const AdmissionInput& input) const override {
+    const SequenceView& candidate = input.candidate;
     const std::uint32_t needed =
-        pages_for(candidate.num_tokens, pool.page_size) - candidate.shareable;
-    const bool resumes = candidate.preemptions > 0 && !running.empty();
-    return needed + (resumes ? 1 : 0) <= pool.num_free;
+        pages_for(candidate.num_tokens, input.pool.page_size) - candidate.shareable;
+    const bool resumes = candidate.preemptions > 0 && !input.running.empty();
+    return needed + (resumes ? 1 : 0) <= input.pool.num_free;
   }
 };
 
@@ -40,9 +40,7 @@ class YoungestFirst final : public PreemptionPolicy {
 
 class FirstCome final : public OrderPolicy {
  public:
-  bool before(const SequenceView& a, const SequenceView& b, std::int64_t) const override {
-    return a.arrival < b.arrival;
-  }
+  std::int64_t rank(const SequenceView&) const override { return 0; }
 };
 
 }  // namespace
