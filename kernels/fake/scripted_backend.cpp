@@ -7,11 +7,11 @@
 #include <tickertape/assert.hpp>
 
 #include "kernels/fake/fake_info.hpp"
+#include "kernels/fake/fake_logprobs.hpp"
 
 namespace tickertape::kernels::fake {
 
 float ScriptedAnswer::logprob_at(std::uint32_t place) const noexcept {
-  constexpr float kLogOfNineTenths = -0.105360516F;
   return place < rule.logprobs.size() ? rule.logprobs[place] : kLogOfNineTenths;
 }
 
@@ -133,17 +133,7 @@ void ScriptedBackend::give_token(const Row& row, const Slot& slot, std::uint32_t
 
 void ScriptedBackend::give_logprobs(const Row& row, TokenId token, float logprob,
                                     BatchResult& result) {
-  PositionLogprobs& out = result.logprobs.emplace_back();
-  out.chosen = {token, logprob};
-  out.first_top = static_cast<std::uint32_t>(result.top.size());
-  out.num_top =
-      std::min(static_cast<std::uint32_t>(std::max(row.num_logprobs, 0)), answers_->vocab_size);
-  // The token itself, then the ids after it, each half as likely as the one before at most.
-  for (std::uint32_t rank = 0; rank < out.num_top; ++rank) {
-    const auto id = (static_cast<std::uint32_t>(token) + rank) % answers_->vocab_size;
-    const float less = rank == 0 ? 0.0F : 2.0F + static_cast<float>(rank);
-    result.top.push_back({static_cast<TokenId>(id), std::max(logprob - less, kLogprobFloor)});
-  }
+  push_logprobs(row, token, logprob, answers_->vocab_size, result);
 }
 
 void ScriptedBackend::give_hidden(BatchResult& result) {

@@ -5,8 +5,15 @@ list(APPEND TICKERTAPE_KERNEL_SOURCES
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/paged_fake.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/paged_fake_backend.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/paged_memory.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/pass_timer.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/script.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/scripted_backend.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/scripted_model.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/scripted_probe.cpp
-  ${CMAKE_CURRENT_SOURCE_DIR}/fake/scripted_tokenizer.cpp)
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/scripted_tokenizer.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/simulated_backend.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/simulated_json.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/simulated_model.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/simulated_shapes.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/workload.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/workload_file.cpp)
