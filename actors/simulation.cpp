@@ -45,7 +45,8 @@ class Simulation {
     void on_end() noexcept override { simulation.ended_.push_back(index); }
     Simulation& simulation;
     std::size_t index;
-    std::vector<std::int64_t> last_ns;  ///< By choice.
+    std::vector<std::int64_t> last_ns;     ///< By choice.
+    std::vector<std::int64_t> sampled_ns;  ///< Of all choices, in the order they were computed.
     std::shared_ptr<Stream> stream;
   };
   struct Arrival : runtime::Timer {
@@ -218,6 +219,10 @@ void Simulation::reap() {
     record.preemptions = finish.timings.preemptions;
     record.reason = finish.reason;
     record.end_ns = scheduler_.now();
+    // Static batches compute more rows than tokens that count.
+    const auto& sampled_ns = found->second->sampled_ns;
+    const std::size_t last = record.completion_tokens;
+    if (last > 0 && last <= sampled_ns.size()) record.computed_ns = sampled_ns[last - 1];
     if (record.first_token_ns >= 0) {
       constexpr double kNsPerMs = 1e6;
       record.started_ns =
@@ -251,6 +256,10 @@ void Simulation::fill_gauges(TickRecord& record) {
 
 void Simulation::tick_done(const TickRecord& record, std::vector<TickRow>& rows) {
   report_.busy_ns += record.duration_ns;
+  for (const TickRow& row : rows) {
+    const auto found = row.samples ? readers_.find(row.request) : readers_.end();
+    if (found != readers_.end()) found->second->sampled_ns.push_back(scheduler_.now());
+  }
   if (what_.on_tick) what_.on_tick(record, rows);
   if (!what_.keep_ticks) return;
   report_.ticks.push_back(record);

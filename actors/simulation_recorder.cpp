@@ -25,6 +25,7 @@ void SimulationRecorder::forward(Ticket ticket, const Batch& batch) {
     row.slot = batch.rows[i].slot;
     row.num_tokens = batch.rows[i].num_tokens;
     row.prefill = is_prefill(batch.rows[i]);
+    row.samples = batch.rows[i].output == RowOutput::sample;
     record.num_tokens += row.num_tokens;
     if (row.prefill) record.num_prefill_tokens += row.num_tokens;
   }

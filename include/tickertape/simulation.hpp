@@ -27,6 +27,7 @@ struct RequestRecord {
   std::int64_t started_ns = -1;      ///< Its first admission.
   std::int64_t first_token_ns = -1;  ///< As its reader saw it.
   std::int64_t last_token_ns = -1;
+  std::int64_t computed_ns = -1;  ///< When the device had its last token; the rest is being held.
   std::int64_t end_ns = -1;
   std::int64_t longest_gap_ns = 0;  ///< Between two tokens of one choice.
 };
@@ -37,6 +38,7 @@ struct TickRow {
   SlotId slot = 0;
   std::uint32_t num_tokens = 0;
   bool prefill = false;  ///< Tokens that were known when it was admitted or resumed.
+  bool samples = false;  ///< Gives a token.
 };
 
 /// One pass, with the state of pool and line when it was planned.

@@ -50,6 +50,7 @@ BOOST_AUTO_TEST_CASE(every_request_gets_its_true_length_whatever_it_declares) {
     BOOST_TEST(one.prompt_tokens == drawn[one.index].prompt_tokens);
     BOOST_TEST((0 <= one.started_ns && one.started_ns < one.first_token_ns &&
                 one.first_token_ns <= one.last_token_ns && one.last_token_ns <= one.end_ns));
+    BOOST_TEST(one.computed_ns == one.last_token_ns);  // Nothing is held back.
     tokens += one.completion_tokens;
   }
   BOOST_TEST(report.num_tokens == tokens);
