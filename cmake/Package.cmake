@@ -9,8 +9,8 @@ set_target_properties(tickertape_net PROPERTIES EXPORT_NAME net)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tickertape)
-install(TARGETS tickertape tickertape_net tickertape_actors tickertape_kernels tickertape_runtime
-                tickertape_headers tickertape_boost
+install(TARGETS tickertape tickertape_net tickertape_actors tickertape_values tickertape_kernels
+                tickertape_runtime tickertape_headers tickertape_boost
         EXPORT tickertape-targets)
 install(EXPORT tickertape-targets NAMESPACE tickertape:: DESTINATION ${config_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tickertape TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")

@@ -9,3 +9,10 @@ tickertape_test(actors_engine
           actors/engine_choices_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
   LABELS unit threads coroutines)
+# The seed of the properties is fixed here, so that a run says the same each time; by hand, each run
+# of the program takes another.
+tickertape_test(actors_values
+  SOURCES actors/page_names_test.cpp actors/waiting_line_test.cpp
+  LIBS tickertape_values rapidcheck
+  LABELS unit asan)
+set_tests_properties(actors_values PROPERTIES ENVIRONMENT "RC_PARAMS=seed=2024 max_success=300")

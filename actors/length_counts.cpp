@@ -1,0 +1,122 @@
+// LengthCounts: how far the answers of one class came, and the survival that follows from it.
+#include "actors/length_counts.hpp"
+
+#include <algorithm>
+
+#include <tickertape/assert.hpp>
+
+namespace tickertape::actors {
+namespace {
+
+/// decay_ is renewed after one change in so many, so that a crossed border costs nanoseconds.
+constexpr std::uint32_t kRenewal = 64;
+constexpr std::uint32_t kMostSeen = kRenewal * kRenewal;
+/// Those that came into a bucket and were never heard of again.
+constexpr std::uint32_t kMostEntered = 1U << 20;
+
+constexpr std::uint64_t root(std::uint64_t square) noexcept {
+  std::uint64_t value = 0;
+  for (int bit = 31; bit >= 0; --bit) {
+    const std::uint64_t larger = value | 1ULL << bit;
+    if (larger * larger <= square) value = larger;
+  }
+  return value;
+}
+
+/// 2^(-i / 1024) in parts of 2^16.
+constexpr auto kPowers = [] {
+  std::array<std::uint32_t, 1024> powers{};
+  std::array<std::uint64_t, 10> factors{};  // 2^(-1/2), 2^(-1/4), ... in parts of 2^31.
+  std::uint64_t factor = 1ULL << 30;
+  for (auto& next : factors) next = factor = root(factor << 31);
+  for (std::size_t i = 0; i < powers.size(); ++i) {
+    std::uint64_t power = 1ULL << 31;
+    for (std::size_t bit = 0; bit < factors.size(); ++bit) {
+      if ((i >> (9 - bit) & 1) != 0) power = power * factors[bit] >> 31;
+    }
+    powers[i] = static_cast<std::uint32_t>((power + (1U << 14)) >> 15);
+  }
+  return powers;
+}();
+
+/// The binary logarithm of 1 + i / 256, times 2^16.
+constexpr auto kLogarithms = [] {
+  std::array<std::uint32_t, 257> logarithms{};
+  for (std::size_t i = 0; i < 256; ++i) {
+    std::uint64_t x = (1ULL << 31) + (static_cast<std::uint64_t>(i) << 23);
+    for (int bit = 15; bit >= 0; --bit) {
+      x = x * x >> 31;
+      if (x < 1ULL << 32) continue;
+      x /= 2;
+      logarithms[i] |= 1U << bit;
+    }
+  }
+  logarithms[256] = 1U << 16;
+  return logarithms;
+}();
+
+/// The binary logarithm of den / num, times 2^16. REQUIRES: 0 < num <= den < 2^31.
+std::uint32_t logarithm(std::uint64_t num, std::uint64_t den) noexcept {
+  const std::uint64_t ratio = (den << 32) / num;  // From 1 (2^32) up.
+  const auto whole = static_cast<unsigned>(std::bit_width(ratio)) - 33;
+  const std::uint64_t fraction = (ratio >> whole) - (1ULL << 32);
+  const std::size_t index = fraction >> 24;
+  const std::uint64_t rest = fraction & 0xffffff;
+  const std::uint64_t rise = kLogarithms[index + 1] - kLogarithms[index];
+  return (whole << 16) + kLogarithms[index] + static_cast<std::uint32_t>(rise * rest >> 24);
+}
+
+}  // namespace
+
+std::uint32_t probability_of(std::uint32_t decay) noexcept {
+  const std::uint32_t halvings = decay >> 16;
+  return halvings > 16 ? 0 : kPowers[decay >> 6 & 1023] >> halvings;
+}
+
+void LengthCounts::halve_if_many(Bucket& bucket) noexcept {
+  if (bucket.ended + bucket.passed <= kMost && bucket.entered <= kMostEntered) return;
+  bucket.entered /= 2;
+  bucket.ended /= 2;
+  bucket.passed /= 2;
+}
+
+void LengthCounts::enter(std::size_t bucket) {
+  if (bucket > 0) {
+    ++buckets_[bucket - 1].passed;
+    halve_if_many(buckets_[bucket - 1]);
+  }
+  ++buckets_.at(bucket).entered;
+  halve_if_many(buckets_[bucket]);
+  num_used_ = std::max(num_used_, bucket + 1);
+  changed();
+}
+
+void LengthCounts::end(std::size_t bucket) {
+  ++buckets_.at(bucket).ended;
+  halve_if_many(buckets_[bucket]);
+  num_used_ = std::max(num_used_, bucket + 1);
+  if (num_ended_ < UINT32_MAX) ++num_ended_;
+  changed();
+}
+
+void LengthCounts::changed() {
+  num_seen_ = std::min(num_seen_ + 1, kMostSeen);
+  if (++num_changes_ * kRenewal < num_seen_) return;
+  num_changes_ = 0;
+  refresh();
+}
+
+void LengthCounts::refresh() {
+  for (std::size_t i = 0; i < num_used_; ++i) {
+    const Bucket& bucket = buckets_[i];
+    const std::uint64_t left = bucket.ended + bucket.passed;
+    // Twice those at risk. Halving may leave fewer that came than will leave. One more, so that
+    // nothing is impossible.
+    const std::uint64_t at_risk = left + std::max<std::uint64_t>(bucket.entered, left) + 1;
+    decay_[i + 1] = decay_[i] + logarithm(at_risk - 2 * std::uint64_t{bucket.ended}, at_risk);
+  }
+  std::fill(decay_.begin() + static_cast<std::ptrdiff_t>(num_used_), decay_.end(),
+            decay_[num_used_]);
+}
+
+}  // namespace tickertape::actors

@@ -1,0 +1,147 @@
+// PredictedAdmission: admits by the peak of the demand for pages that the forecast foresees.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include <tickertape/assert.hpp>
+#include <tickertape/errors.hpp>
+
+#include "actors/admission.hpp"
+#include "actors/normal_quantile.hpp"
+
+namespace tickertape::actors {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+/// Distances ahead, in tokens, at which the demand is looked at.
+struct Distances {
+  static constexpr std::size_t kMost = 34;
+  std::array<std::uint32_t, kMost> tokens{};
+  std::size_t count = 0;
+
+  void add(std::uint64_t distance) { tokens.at(count++) = static_cast<std::uint32_t>(distance); }
+};
+
+/// 1, then from one page on two for each octave up to `longest`, or one where that is more than
+/// kFineOctaves away. The peak lies between two of them; over half an octave demand changes little.
+Distances distances_to(std::uint32_t longest, std::uint32_t page_size) {
+  constexpr int kFineOctaves = 8;
+  Distances distances;
+  distances.add(1);
+  const bool is_fine = longest >> kFineOctaves <= page_size;
+  for (std::uint64_t octave = std::max(page_size, 2U); octave <= longest; octave *= 2) {
+    distances.add(octave);
+    const std::uint64_t between = octave + octave / 2;
+    if (is_fine && between <= longest) distances.add(between);
+  }
+  return distances;
+}
+
+/// Mean and variance of the pages that are held at each distance.
+class Demand {
+ public:
+  Demand(const AdmissionInput& input, const Distances& distances)
+      : input_(input),
+        distances_(distances),
+        page_bits_(static_cast<unsigned>(std::countr_zero(input.pool.page_size))) {}
+
+  void add(const SequenceView& view) {
+    constexpr std::uint64_t kCertain = LengthForecast::kCertain;
+    if (view.max_tokens <= view.num_tokens) return;
+    const std::uint32_t left = view.max_tokens - view.num_tokens;
+    std::size_t count = 0;  // Farther ahead it has ended.
+    while (count < distances_.count && distances_.tokens[count] < left) ++count;
+    std::array<std::uint32_t, Distances::kMost> survival;
+    input_.forecast.survival(view, std::span(distances_.tokens).first(count),
+                             std::span(survival).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t tokens = std::uint64_t{view.num_tokens} + distances_.tokens[i];
+      const std::uint64_t all = ((tokens - 1) >> page_bits_) + 1;
+      const std::uint64_t pages = all - std::min<std::uint64_t>(view.shareable, all);
+      const std::uint64_t chance = survival[i];
+      mean_[i] += pages * chance;
+      variance_[i] += Wide{pages * pages} * (chance * (kCertain - chance));
+    }
+  }
+
+  /// Whether mean + z deviations <= limit at each distance; z and limit times 2^16. Squared, there
+  /// is no root to take.
+  [[nodiscard]] bool stays_within(std::uint64_t limit, std::int64_t z) const {
+    for (std::size_t i = 0; i < distances_.count; ++i) {
+      const bool mean_fits = mean_[i] <= limit;
+      const std::uint64_t room = mean_fits ? limit - mean_[i] : mean_[i] - limit;
+      const Wide room_squared = Wide{room} * room;                       // Times 2^32.
+      const auto z_squared = static_cast<std::uint64_t>(z * z >> 16);    // Times 2^16.
+      const Wide deviations_squared = (variance_[i] >> 16) * z_squared;  // Times 2^32.
+      const bool fits = z >= 0 ? mean_fits && deviations_squared <= room_squared
+                               : mean_fits || deviations_squared >= room_squared;
+      if (!fits) return false;
+    }
+    return true;
+  }
+
+ private:
+  const AdmissionInput& input_;
+  const Distances& distances_;
+  unsigned page_bits_;
+  std::array<std::uint64_t, Distances::kMost> mean_{};  ///< Times 2^16.
+  std::array<Wide, Distances::kMost> variance_{};       ///< Times 2^32.
+};
+
+class Predicted final : public AdmissionPolicy {
+ public:
+  Predicted(std::int64_t z, std::uint32_t usable) : z_(z), usable_(usable) {}
+
+  bool admit(const AdmissionInput& input) const override {
+    const SequenceView& candidate = input.candidate;
+    const PoolView& pool = input.pool;
+    TICKERTAPE_ASSERT(std::has_single_bit(pool.page_size));
+    if (!fits_now(input)) return false;
+    if (input.running.empty()) return true;
+
+    std::uint32_t longest = 0;
+    std::uint64_t worst = 0;  // When everybody goes on to the last token.
+    const auto look = [&](const SequenceView& view) {
+      const std::uint32_t tokens = std::max(view.max_tokens, view.num_tokens);
+      longest = std::max(longest, tokens - view.num_tokens);
+      worst += pages_for(tokens, pool.page_size);
+    };
+    look(candidate);
+    for (const SequenceView& view : input.running) look(view);
+    if (worst <= pool.num_pages) return true;
+
+    const Distances distances = distances_to(longest, pool.page_size);
+    Demand demand(input, distances);
+    demand.add(candidate);
+    for (const SequenceView& view : input.running) demand.add(view);
+    return demand.stays_within(std::uint64_t{pool.num_pages} * usable_, z_);
+  }
+
+ private:
+  std::int64_t z_;        ///< Deviations above the mean, times 2^16.
+  std::uint32_t usable_;  ///< The share of the pool that may be planned for, times 2^16.
+};
+
+/// `value` in parts of 2^bits; throws when it lies outside.
+std::uint64_t parts_of(double value, int bits, bool with_one, const char* name) {
+  const bool fits = value >= 0 && (with_one ? value <= 1 : value < 1);  // Also for "not a number".
+  if (!fits) {
+    throw Error(Errc::invalid_request, std::string("predicted admission: the ") + name + " is " +
+                                           std::to_string(value) + "; expected 0 to " +
+                                           (with_one ? "1" : "less than 1"));
+  }
+  return static_cast<std::uint64_t>(std::llround(std::ldexp(value, bits)));
+}
+
+}  // namespace
+
+std::shared_ptr<const AdmissionPolicy> predicted_admission(double quantile, double buffer) {
+  const std::int64_t z = normal_quantile(parts_of(quantile, 32, true, "quantile"));
+  const std::uint64_t kept = parts_of(buffer, 16, false, "buffer");
+  return std::make_shared<Predicted>(z, static_cast<std::uint32_t>((1U << 16) - kept));
+}
+
+}  // namespace tickertape::actors
