@@ -18,7 +18,7 @@ __extension__ using Wide = unsigned __int128;
 
 /// Distances ahead, in tokens, at which the demand is looked at.
 struct Distances {
-  static constexpr std::size_t kMost = 34;
+  static constexpr std::size_t kMost = 36;
   std::array<std::uint32_t, kMost> tokens{};
   std::size_t count = 0;
 
@@ -37,6 +37,9 @@ Distances distances_to(std::uint32_t longest, std::uint32_t page_size) {
     const std::uint64_t between = octave + octave / 2;
     if (is_fine && between <= longest) distances.add(between);
   }
+  // The last one at which anybody runs.
+  if (longest > 1 && longest - 1 > distances.tokens[distances.count - 1])
+    distances.add(longest - 1);
   return distances;
 }
 
