@@ -71,7 +71,7 @@ void LongSubmit::cancel_call() {
   if (!outbox_->poke(shared_from_this())) abandon();
 }
 
-void LongSubmit::deliver(StreamEvent&) {
+void LongSubmit::deliver(StreamEvent&, RequestOutput&) {
   std::unique_ptr<detail::PendingCall> pending;
   TokenStream stream;
   error_code error;

@@ -29,7 +29,7 @@ class LongSubmit final : public detail::AsyncCall,
   void start_call(std::unique_ptr<detail::PendingCall> pending) override;
   void cancel_call() override;
 
-  void deliver(StreamEvent& event) override;
+  void deliver(StreamEvent& event, RequestOutput& output) override;
   void abandon() noexcept override;
 
  private:

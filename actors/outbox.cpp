@@ -13,7 +13,7 @@ namespace {
 // once that is there (tried with bench/tick_to_reader).
 constexpr std::size_t kFar = 12;
 constexpr std::size_t kNear = 6;
-constexpr std::size_t kRecipientFront = 288;
+constexpr std::size_t kRecipientFront = 192;
 
 }  // namespace
 
@@ -88,41 +88,44 @@ bool Outbox::post() {
 }
 
 void Outbox::drain() {
-  std::vector<Item> batch;
   std::shared_ptr<Outbox> self;
   {
     const std::lock_guard lock(mutex_);
-    batch.swap(pending_);
+    drained_.swap(pending_);
     self = std::move(self_);
   }
   // Ends the drain also when a handler throws: what is left goes to the front of the next one, and
   // the exception leaves through the executor's run().
   struct Rest {
     Outbox& outbox;
-    std::vector<Item>& batch;
-    std::size_t next = 0;
-    ~Rest() { outbox.end_drain(batch, next); }
-  } rest{*this, batch};
-  while (rest.next < batch.size()) {
+    std::size_t num_done = 0;
+    ~Rest() { outbox.end_drain(num_done); }
+  } rest{*this};
+  RequestOutput output;
+  Item* const items = drained_.data();
+  const std::size_t count = drained_.size();
+  while (rest.num_done < count) {
     // Ten thousand streams are in no cache: the memory of the next ones is fetched meanwhile.
-    if (rest.next + kFar < batch.size()) {
-      prefetch_lines(batch[rest.next + kFar].recipient.get(), kRecipientFront);
-    }
-    if (rest.next + kNear < batch.size()) batch[rest.next + kNear].recipient->prefetch();
-    Item& item = batch[rest.next++];
-    item.recipient->deliver(item.event);
+    Item& item = items[rest.num_done++];
+    const std::size_t left = count - rest.num_done;
+    if (left > kFar) prefetch_lines((&item)[kFar].recipient.get(), kRecipientFront);
+    if (left > kNear) (&item)[kNear].recipient->prefetch();
+    item.recipient->deliver(item.event, output);
   }
 }
 
-void Outbox::end_drain(std::vector<Item>& batch, std::size_t next) {
+void Outbox::end_drain(std::size_t num_done) {
+  const auto first_left = drained_.begin() + static_cast<std::ptrdiff_t>(num_done);
+  std::vector<Item> left(std::make_move_iterator(first_left),
+                         std::make_move_iterator(drained_.end()));
+  drained_.clear();  // Without the lock: a stream's last reference may be here.
   bool must_post = false;
   {
     const std::lock_guard lock(mutex_);
     posted_ = false;
     if (dead_) return;
-    pending_.insert(pending_.begin(),
-                    std::make_move_iterator(batch.begin() + static_cast<std::ptrdiff_t>(next)),
-                    std::make_move_iterator(batch.end()));
+    pending_.insert(pending_.begin(), std::make_move_iterator(left.begin()),
+                    std::make_move_iterator(left.end()));
     must_post = claim_post();
   }
   if (must_post) post();

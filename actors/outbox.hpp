@@ -47,7 +47,7 @@ class Outbox final : public std::enable_shared_from_this<Outbox>,
   };
 
   void drain();
-  void end_drain(std::vector<Item>& batch, std::size_t next);
+  void end_drain(std::size_t num_done);
   /// True when the caller must post(), after it let go of mutex_. REQUIRES: mutex_ is held.
   [[nodiscard]] bool claim_post();
   /// False when the context is gone.
@@ -55,7 +55,10 @@ class Outbox final : public std::enable_shared_from_this<Outbox>,
   void context_shutdown() noexcept override;
 
   const std::shared_ptr<runtime::Poster> poster_;
-  std::vector<Item> staged_;  ///< The lane's.
+  // Three batches go round, so that a tick needs no memory: what the lane fills, what waits, what
+  // is drained.
+  std::vector<Item> staged_;   ///< The lane's.
+  std::vector<Item> drained_;  ///< The drain's, else empty.
 
   std::mutex mutex_;
   std::vector<Item> pending_;

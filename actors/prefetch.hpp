@@ -4,12 +4,10 @@
 
 namespace tickertape::actors {
 
-/// The cache lines of `bytes` bytes from `address`, and of `before` bytes before it. Any address
-/// will do, a null one too.
+/// The cache lines of `bytes` bytes from `address`, and of `before` bytes before it.
 inline void prefetch_lines(const void* address, std::size_t bytes,
                            std::size_t before = 0) noexcept {
   constexpr std::size_t kLine = 64;
-  if (address == nullptr) return;
   const char* const at = static_cast<const char*>(address);
   for (const char* line = at - before; line < at + bytes; line += kLine) {
     __builtin_prefetch(line, 1);

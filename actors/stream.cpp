@@ -24,8 +24,8 @@ Stream::Stream(StreamSetup setup, std::shared_ptr<LanePort> port, std::shared_pt
     : manual_credit_(setup.manual_credit),
       credit_step_(std::max(setup.window / kCreditSteps, 1U)),
       granted_(setup.window),
-      port_(std::move(port)),
       actor_(setup.request),
+      port_(std::move(port)),
       accepted_(std::move(setup.accepted)),
       on_notice_(std::move(setup.on_notice)),
       outbox_(std::move(outbox)),
@@ -73,21 +73,30 @@ void Stream::poke() {
   abandon();
 }
 
-void Stream::deliver(StreamEvent& event) {
-  RequestOutput output = actor_.deliver(event, cancelled_.load());
-  const bool is_last = output.finish || output.choice_finish || output.stopped;
-  if (output.token && !is_last && hand_to_sink(*output.token)) return;
+void Stream::deliver(StreamEvent& event, RequestOutput& output) {
+  output.clear();
+  actor_.deliver(event, cancelled_.load(), output);
+  TokenSink* const sink = sink_.load();
+  if (sink != nullptr && sink_is_level_ && output.is_token_only()) {
+    // Without the lock: nothing that comes before this token waits in here.
+    give_back(1);
+    return sink->on_token(std::move(output.token));
+  }
+  settle(output);
+}
+
+void Stream::settle(RequestOutput& output) {
   if (output.wasted && port_) port_->counters().wasted_tokens.fetch_add(1);
   bool due = false;
   {
     const std::lock_guard lock(mutex_);
-    if (output.stopped) stopped_.push_back(output.token->index);
-    if (output.choice_finish) {
+    if (output.stopped) stopped_.push_back(output.token.index);
+    if (output.choice_finish != nullptr) {
       finish_.choices.resize(num_choices_);
-      finish_.choices[output.token->index] = std::move(*output.choice_finish);
+      finish_.choices[output.token.index] = *output.choice_finish;
     }
-    if (output.token && !dropped_) ready_.push_back(std::move(*output.token));
-    if (output.finish) {
+    if (output.has_token && !dropped_) ready_.push_back(std::move(output.token));
+    if (output.finish != nullptr) {
       finish_ = std::move(*output.finish);
       ended_ = true;
     }
@@ -103,20 +112,12 @@ void Stream::deliver(StreamEvent& event) {
   if (output.notice && on_notice_) on_notice_(*output.notice);
 }
 
-/// Without the lock: with a sink that has been given all that was ready, nothing waits in here.
-bool Stream::hand_to_sink(Token& token) {
-  TokenSink* const sink = sink_.load();
-  if (sink == nullptr || !sink_is_level_) return false;
-  give_back(1);
-  sink->on_token(std::move(token));
-  return true;
-}
-
 void Stream::prefetch() const noexcept {
   actor_.prefetch();
   // A sink mostly lives in the frame of its coroutine, which begins before it.
   constexpr std::size_t kFrameHead = 64;
-  prefetch_lines(sink_.load(std::memory_order_relaxed), 64, kFrameHead);
+  const TokenSink* const sink = sink_.load(std::memory_order_relaxed);
+  if (sink != nullptr) prefetch_lines(sink, 64, kFrameHead);
 }
 
 bool Stream::has_due() const noexcept {

@@ -28,9 +28,9 @@ struct StreamSetup {
 
 /// Thread rules: StreamCore's members on any thread; deliver() on the stream's executor, one at a
 /// time (the outbox sees to it); granted(), cancelled() and take_stopped() on the lane.
-class Stream final : public detail::StreamCore,
-                     public Recipient,
-                     public std::enable_shared_from_this<Stream> {
+class Stream final : public Recipient,
+                                 public detail::StreamCore,
+                                 public std::enable_shared_from_this<Stream> {
  public:
   using ExecutorOf = std::function<boost::asio::any_io_executor()>;
 
@@ -58,7 +58,7 @@ class Stream final : public detail::StreamCore,
   /// Ends the stream before it was ever submitted.
   void refuse(ErrorInfo error);
   /// Runs the request actor over one event, then completes the read that waits, if it can.
-  void deliver(StreamEvent& event) override;
+  void deliver(StreamEvent& event, RequestOutput& output) override;
   void prefetch() const noexcept override;
   void abandon() noexcept override;
 
@@ -78,7 +78,8 @@ class Stream final : public detail::StreamCore,
   void pump();
   void pump_rejected();
   void pump_sink();
-  [[nodiscard]] bool hand_to_sink(Token& token);
+  /// What a token alone does not need.
+  void settle(RequestOutput& output);
   /// Something besides a token that was just taken is due. REQUIRES: mutex_ is held.
   [[nodiscard]] bool has_due() const noexcept;
   /// Up to `limit` tokens. REQUIRES: mutex_ is held.
@@ -87,23 +88,23 @@ class Stream final : public detail::StreamCore,
   void grant(std::uint64_t tokens);
 
   // What every token touches lies together, at the front: see Outbox::drain().
-  mutable std::mutex mutex_;
-  std::vector<Token> ready_;  ///< From first_ready_ on.
-  std::size_t first_ready_ = 0;
   std::atomic<TokenSink*> sink_{nullptr};  ///< Written under mutex_.
-  ReadPtr read_;
-  bool sink_is_level_ = false;  ///< The sink was given all that was ready; deliver()'s.
-  bool ended_ = false;
-  bool dropped_ = false;
-  bool has_rejected_ = false;  ///< cancelled_reads_ or second_reads_ is not empty.
+  bool sink_is_level_ = false;             ///< The sink was given all that was ready; deliver()'s.
   const bool manual_credit_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> dirty_{false};
-  std::uint32_t owed_ = 0;  ///< Credit that is not given back yet; deliver()'s.
+  bool ended_ = false;
+  bool dropped_ = false;
+  bool has_rejected_ = false;  ///< cancelled_reads_ or second_reads_ is not empty.
   const std::uint32_t credit_step_;
+  std::uint32_t owed_ = 0;  ///< Credit that is not given back yet; deliver()'s.
   std::atomic<std::uint64_t> granted_;
-  const std::shared_ptr<LanePort> port_;  ///< Null for a stream that was refused.
   RequestActor actor_;
+  mutable std::mutex mutex_;
+  std::vector<Token> ready_;  ///< From first_ready_ on.
+  std::size_t first_ready_ = 0;
+  ReadPtr read_;
+  const std::shared_ptr<LanePort> port_;  ///< Null for a stream that was refused.
 
   const Accepted accepted_;
   const std::function<void(const Notice&)> on_notice_;

@@ -1,16 +1,15 @@
 // The path from tick to reader: what handing a token to a coroutine costs the reactor's thread.
 //
-// usage: tick_to_reader [TICKS [RUNS]]
+// usage: tick_to_reader [TICKS [RUNS [ROWS]]]        ROWS: some of "fabc", all of them by default
 //
 // 10,000 streams, each read by a coroutine of its own; every tick gives 256 of them one token. The
 // lane waits until a tick's tokens were read before it makes the next, as with a pass longer than
 // the delivery. Figures are CPU time of the reactor's thread per token, with the wake-up of the
-// thread and all that readers do. Ways take turns; the best run is the one that was disturbed
-// least, and the ratio is that of the best runs.
+// thread and all that readers do; the floor is a post per tick that carries nothing. Ways take
+// turns; the best run is the one that was disturbed least.
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -232,6 +231,18 @@ class Channels final : public Way {
   std::vector<std::unique_ptr<Channel>> channels_;
 };
 
+/// What remains when there is nothing to do: the reactor wakes up once a tick.
+class EmptyPosts final : public Way {
+ public:
+  void start_readers() override {}
+  void deliver(const std::vector<std::size_t>& streams, TokenId id) override {
+    asio::post(io, [this, count = streams.size(), id] {
+      for (std::size_t i = 0; i < count; ++i) tally.add(id);
+    });
+  }
+  void finish() override {}
+};
+
 /// The reactor's CPU time per token.
 double run(Way& way, std::size_t num_ticks) {
   std::optional work(asio::make_work_guard(way.io));
@@ -265,40 +276,67 @@ double run(Way& way, std::size_t num_ticks) {
   return spent_ns / static_cast<double>(sent);
 }
 
-struct Candidate {
+struct Row {
+  char letter;
   const char* name;
   std::function<std::unique_ptr<Way>()> make;
+  bool has_text = false;
   std::vector<double> figures;
+
+  [[nodiscard]] double best() const { return figures.front(); }
+  [[nodiscard]] double median() const { return figures[figures.size() / 2]; }
 };
 
-int main_program(std::size_t num_ticks, std::size_t num_runs) {
-  const auto tokenizer = make_paged_fake_model()->tokenizer();
-  std::array<Candidate, 3> candidates{{
-      {"(a) own task, ids", [] { return std::make_unique<OwnTasks>(); }, {}},
-      {"(b) concurrent_channel, ids", [] { return std::make_unique<Channels>(); }, {}},
-      {"(c) async_next(use_awaitable), text",
-       [&] { return std::make_unique<Awaitables>(tokenizer); },
-       {}},
-  }};
+std::vector<Row> make_rows(const std::string& letters) {
+  std::vector<Row> rows;
+  const auto add = [&](char letter, const char* name, auto make, bool has_text = false) {
+    if (letters.find(letter) != std::string::npos)
+      rows.push_back({letter, name, make, has_text, {}});
+  };
+  add('f', "floor: an empty post", [] { return std::make_unique<EmptyPosts>(); });
+  add('a', "own task, ids", [] { return std::make_unique<OwnTasks>(); });
+  add('b', "concurrent_channel, ids", [] { return std::make_unique<Channels>(); });
+  add(
+      'c', "async_next(use_awaitable), text",
+      [tokenizer = make_paged_fake_model()->tokenizer()] {
+        return std::make_unique<Awaitables>(tokenizer);
+      },
+      true);
+  return rows;
+}
+
+/// Runs the rows in turn; every way must have read the same tokens.
+void measure(std::vector<Row>& rows, std::size_t num_ticks, std::size_t num_runs) {
   std::optional<std::uint64_t> ids;
   for (std::size_t i = 0; i < num_runs; ++i) {
-    for (Candidate& candidate : candidates) {
-      const std::unique_ptr<Way> way = candidate.make();
-      candidate.figures.push_back(run(*way, num_ticks));
-      const bool with_text = &candidate == &candidates.back();
-      TICKERTAPE_ASSERT(with_text || way->tally.sum() == ids.value_or(way->tally.sum()));
-      if (!with_text) ids = way->tally.sum();
+    for (Row& row : rows) {
+      const std::unique_ptr<Way> way = row.make();
+      row.figures.push_back(run(*way, num_ticks));
+      if (row.has_text) continue;
+      TICKERTAPE_ASSERT(way->tally.sum() == ids.value_or(way->tally.sum()));
+      ids = way->tally.sum();
     }
   }
+  for (Row& row : rows) std::sort(row.figures.begin(), row.figures.end());
+}
+
+int main_program(std::size_t num_ticks, std::size_t num_runs, const std::string& letters) {
+  std::vector<Row> rows = make_rows(letters);
+  measure(rows, num_ticks, num_runs);
   std::printf("%zu streams, %zu tokens a tick, %zu ticks, %zu runs; ns per token on the reactor\n",
               kStreams, kTokensPerTick, num_ticks, num_runs);
-  std::printf("%-38s %8s %8s\n", "", "best", "median");
-  for (Candidate& candidate : candidates) {
-    std::sort(candidate.figures.begin(), candidate.figures.end());
-    std::printf("%-38s %8.1f %8.1f\n", candidate.name, candidate.figures.front(),
-                candidate.figures[num_runs / 2]);
+  std::printf("%-40s %8s %8s\n", "", "best", "median");
+  const Row* own = nullptr;
+  const Row* channel = nullptr;
+  for (const Row& row : rows) {
+    std::printf("(%c) %-36s %8.1f %8.1f\n", row.letter, row.name, row.best(), row.median());
+    if (row.letter == 'a') own = &row;
+    if (row.letter == 'b') channel = &row;
   }
-  std::printf("(b) / (a) = %.1f\n", candidates[1].figures.front() / candidates[0].figures.front());
+  if (own != nullptr && channel != nullptr) {
+    std::printf("%-40s %8.1f %8.1f\n", "(b) / (a)", channel->best() / own->best(),
+                channel->median() / own->median());
+  }
   return 0;
 }
 
@@ -308,9 +346,11 @@ int main_program(std::size_t num_ticks, std::size_t num_runs) {
 int main(int argc, char** argv) {
   const std::size_t num_ticks = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000;
   const std::size_t num_runs = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 9;
-  if (num_ticks == 0 || num_runs == 0) {
-    std::fputs("usage: tick_to_reader [TICKS [RUNS]]\n", stderr);
+  const std::string letters = argc > 3 ? argv[3] : "fabc";
+  const bool known = letters.find_first_not_of("fabc") == std::string::npos;
+  if (num_ticks == 0 || num_runs == 0 || letters.empty() || !known) {
+    std::fputs("usage: tick_to_reader [TICKS [RUNS [ROWS]]]\n", stderr);
     return 2;
   }
-  return tickertape::bench::main_program(num_ticks, num_runs);
+  return tickertape::bench::main_program(num_ticks, num_runs, letters);
 }

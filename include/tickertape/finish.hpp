@@ -33,15 +33,14 @@ inline constexpr std::size_t kNumFinishReasons = 8;
 /// One generated token. The end token is one too: it is counted, and its text is empty.
 struct Token {
   TokenId id = 0;
-  std::string text;         ///< Whole characters only; may be empty, the text then follows later.
   std::uint32_t index = 0;  ///< Which choice.
   std::uint64_t seq = 0;    ///< 0, 1, 2, ... per choice.
-  std::optional<float> logprob;  ///< When SamplingParams::logprobs >= 0.
-  std::vector<TokenLogprob> top_logprobs;
-
   /// Set on the last token of a choice: `stop` or `length`. Other ends come without a token and
   /// stand in Finish only.
   FinishReason finish_reason = FinishReason::none;
+  std::optional<float> logprob;  ///< When SamplingParams::logprobs >= 0.
+  std::string text;  ///< Whole characters only; may be empty, the text then follows later.
+  std::vector<TokenLogprob> top_logprobs;
 };
 
 struct Usage {
