@@ -14,31 +14,6 @@ constexpr std::uint32_t kMostSeen = kRenewal * kRenewal;
 /// Those that came into a bucket and were never heard of again.
 constexpr std::uint32_t kMostEntered = 1U << 20;
 
-constexpr std::uint64_t root(std::uint64_t square) noexcept {
-  std::uint64_t value = 0;
-  for (int bit = 31; bit >= 0; --bit) {
-    const std::uint64_t larger = value | 1ULL << bit;
-    if (larger * larger <= square) value = larger;
-  }
-  return value;
-}
-
-/// 2^(-i / 1024) in parts of 2^16.
-constexpr auto kPowers = [] {
-  std::array<std::uint32_t, 1024> powers{};
-  std::array<std::uint64_t, 10> factors{};  // 2^(-1/2), 2^(-1/4), ... in parts of 2^31.
-  std::uint64_t factor = 1ULL << 30;
-  for (auto& next : factors) next = factor = root(factor << 31);
-  for (std::size_t i = 0; i < powers.size(); ++i) {
-    std::uint64_t power = 1ULL << 31;
-    for (std::size_t bit = 0; bit < factors.size(); ++bit) {
-      if ((i >> (9 - bit) & 1) != 0) power = power * factors[bit] >> 31;
-    }
-    powers[i] = static_cast<std::uint32_t>((power + (1U << 14)) >> 15);
-  }
-  return powers;
-}();
-
 /// The binary logarithm of 1 + i / 256, times 2^16.
 constexpr auto kLogarithms = [] {
   std::array<std::uint32_t, 257> logarithms{};
@@ -67,11 +42,6 @@ std::uint32_t logarithm(std::uint64_t num, std::uint64_t den) noexcept {
 }
 
 }  // namespace
-
-std::uint32_t probability_of(std::uint32_t decay) noexcept {
-  const std::uint32_t halvings = decay >> 16;
-  return halvings > 16 ? 0 : kPowers[decay >> 6 & 1023] >> halvings;
-}
 
 void LengthCounts::halve_if_many(Bucket& bucket) noexcept {
   if (bucket.ended + bucket.passed <= kMost && bucket.entered <= kMostEntered) return;

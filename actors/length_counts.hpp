@@ -1,5 +1,6 @@
 // LengthCounts: how far the answers of one class came, and the survival that follows from it.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -7,25 +8,25 @@
 
 namespace tickertape::actors {
 
-/// Lengths in buckets of a quarter of an octave: 0, 1, 2, 3, 4, 5, 6, 7, 8-9, 10-11, ... The width
-/// of each is a power of two.
+/// Lengths in buckets of a quarter of an octave, counted from -4 so that the first are single: 0,
+/// 1, 2, 3, 4-5, 6-7, 8-9, 10-11, 12-15, ... The width of each is a power of two.
 struct LengthBucket {
-  static constexpr std::size_t kCount = 124;  ///< Up to 2^32 - 1.
+  static constexpr std::size_t kCount = 120;
+  static constexpr std::uint64_t kMostLength = (1ULL << 32) - 5;  ///< More counts as so many.
 
-  static constexpr std::size_t of(std::uint32_t length) noexcept {
-    if (length < 4) return length;
-    const auto octave = static_cast<unsigned>(std::bit_width(length)) - 1;
-    return (octave - 1) * 4 + (length >> (octave - 2) & 3);
+  std::size_t index = 0;
+  unsigned width_bits = 0;
+  std::uint32_t inside = 0;  ///< The length less the first of the bucket.
+
+  static constexpr LengthBucket of(std::uint64_t length) noexcept {
+    const auto shifted = static_cast<std::uint32_t>(std::min(length, kMostLength)) + 4;
+    const unsigned bits = 29U - static_cast<unsigned>(std::countl_zero(shifted));
+    const std::uint32_t quarter = shifted >> bits;  // 4 to 7.
+    return {std::size_t{bits * 4 + quarter - 4}, bits, shifted - (quarter << bits)};
   }
-  static constexpr unsigned width_bits(std::size_t bucket) noexcept {
-    return bucket < 4 ? 0 : static_cast<unsigned>(bucket / 4 - 1);
-  }
-  /// The shortest length in it; of kCount, 2^32.
-  static constexpr std::uint64_t first(std::size_t bucket) noexcept {
-    return bucket < 4 ? bucket : (4 + std::uint64_t{bucket % 4}) << width_bits(bucket);
-  }
-  static constexpr bool is_first(std::uint32_t length) noexcept {
-    return length < 4 || (length & ((1ULL << width_bits(of(length))) - 1)) == 0;
+  /// The shortest length in a bucket; of kCount, the one after the longest.
+  static constexpr std::uint64_t first(std::size_t index) noexcept {
+    return ((4 + std::uint64_t{index % 4}) << (index / 4)) - 4;
   }
 };
 
@@ -48,12 +49,10 @@ class LengthCounts {
   /// How unlikely it is to have at least `length` tokens: minus the binary logarithm of the
   /// probability, times 2^16. Between the borders of a bucket it rises evenly.
   [[nodiscard]] std::uint32_t decay(std::uint64_t length) const noexcept {
-    if (length >= 1ULL << 32) return decay_.back();
-    const std::size_t bucket = LengthBucket::of(static_cast<std::uint32_t>(length));
-    const std::uint64_t rise = decay_[bucket + 1] - decay_[bucket];
-    const std::uint64_t inside = length - LengthBucket::first(bucket);
-    return decay_[bucket] +
-           static_cast<std::uint32_t>(rise * inside >> LengthBucket::width_bits(bucket));
+    const LengthBucket bucket = LengthBucket::of(length);
+    const std::uint32_t first = decay_[bucket.index];
+    const std::uint64_t rise = decay_[bucket.index + 1] - first;
+    return first + static_cast<std::uint32_t>(rise * bucket.inside >> bucket.width_bits);
   }
 
  private:
@@ -75,7 +74,34 @@ class LengthCounts {
   std::uint32_t num_changes_ = 0;  ///< Those of them that are not in decay_ yet.
 };
 
-/// 2^(-decay / 2^16), in parts of 2^16.
-[[nodiscard]] std::uint32_t probability_of(std::uint32_t decay) noexcept;
+/// 2^(-i / 1024) in parts of 2^16: roots of a half, multiplied.
+inline constexpr auto kPowersOfHalf = [] {
+  std::array<std::uint64_t, 10> factors{};  // 2^(-1/2), 2^(-1/4), ... in parts of 2^31.
+  std::uint64_t factor = 1ULL << 30;
+  for (std::uint64_t& next : factors) {
+    const std::uint64_t square = factor << 31;
+    factor = 0;
+    for (int bit = 31; bit >= 0; --bit) {
+      const std::uint64_t larger = factor | 1ULL << bit;
+      if (larger * larger <= square) factor = larger;
+    }
+    next = factor;
+  }
+  std::array<std::uint32_t, 1024> powers{};
+  for (std::size_t i = 0; i < powers.size(); ++i) {
+    std::uint64_t power = 1ULL << 31;
+    for (std::size_t bit = 0; bit < factors.size(); ++bit) {
+      if ((i >> (9 - bit) & 1) != 0) power = power * factors[bit] >> 31;
+    }
+    powers[i] = static_cast<std::uint32_t>((power + (1U << 14)) >> 15);
+  }
+  return powers;
+}();
+
+/// 2^(-decay / 2^16), in parts of 2^16. Without a branch: which of thousands are improbable cannot
+/// be foreseen.
+[[nodiscard]] constexpr std::uint32_t probability_of(std::uint32_t decay) noexcept {
+  return kPowersOfHalf[decay >> 6 & 1023] >> std::min(decay >> 16, 31U);
+}
 
 }  // namespace tickertape::actors

@@ -30,17 +30,16 @@ LengthProfile::Key LengthProfile::key_of(const SequenceView& view) noexcept {
 }
 
 void LengthProfile::reached(const SequenceView& view) {
-  const std::uint32_t length = view.num_generated();
-  if (!LengthBucket::is_first(length)) return;
-  const std::size_t bucket = LengthBucket::of(length);
+  const LengthBucket bucket = LengthBucket::of(view.num_generated());
+  if (bucket.inside != 0) return;
   const Key key = key_of(view);
-  touch(key).enter(bucket);
-  kinds_[key.kind].enter(bucket);
-  all_.enter(bucket);
+  touch(key).enter(bucket.index);
+  kinds_[key.kind].enter(bucket.index);
+  all_.enter(bucket.index);
 }
 
 void LengthProfile::ended(const SequenceView& view) {
-  const std::size_t bucket = LengthBucket::of(view.num_generated());
+  const std::size_t bucket = LengthBucket::of(view.num_generated()).index;
   const Key key = key_of(view);
   touch(key).end(bucket);
   kinds_[key.kind].end(bucket);
@@ -103,9 +102,11 @@ void LengthProfile::survival(const SequenceView& sequence, std::span<const std::
   // It runs: so it will have one more token than it has.
   const std::uint64_t next = std::uint64_t{sequence.num_generated()} + 1;
   const std::uint32_t base = counts.decay(next);
+  const std::uint32_t left =
+      sequence.max_tokens - std::min(sequence.num_tokens, sequence.max_tokens);
   for (std::size_t i = 0; i < further.size(); ++i) {
-    const bool may_be = std::uint64_t{sequence.num_tokens} + further[i] < sequence.max_tokens;
-    out[i] = may_be ? probability_of(counts.decay(next + further[i]) - base) : 0;
+    const std::uint32_t probability = probability_of(counts.decay(next + further[i]) - base);
+    out[i] = further[i] < left ? probability : 0;
   }
 }
 

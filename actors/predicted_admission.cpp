@@ -25,21 +25,22 @@ struct Distances {
   void add(std::uint64_t distance) { tokens.at(count++) = static_cast<std::uint32_t>(distance); }
 };
 
-/// 1, then from one page on two for each octave up to `longest`, or one where that is more than
-/// kFineOctaves away. The peak lies between two of them; over half an octave demand changes little.
+/// 1, then from one page on each octave up to `longest`, from kFinePages pages on also the middle
+/// of each (unless there are more than kFineOctaves), and the last at which anybody runs. The peak
+/// may lie between two of them; over half an octave demand changes little.
 Distances distances_to(std::uint32_t longest, std::uint32_t page_size) {
+  constexpr std::uint64_t kFinePages = 8;
   constexpr int kFineOctaves = 8;
   Distances distances;
   distances.add(1);
-  const bool is_fine = longest >> kFineOctaves <= page_size;
-  for (std::uint64_t octave = std::max(page_size, 2U); octave <= longest; octave *= 2) {
+  const std::uint64_t fine =
+      longest >> kFineOctaves <= page_size ? kFinePages * page_size : longest;
+  for (std::uint64_t octave = std::max(page_size, 2U); octave < longest; octave *= 2) {
     distances.add(octave);
     const std::uint64_t between = octave + octave / 2;
-    if (is_fine && between <= longest) distances.add(between);
+    if (octave >= fine && between < longest) distances.add(between);
   }
-  // The last one at which anybody runs.
-  if (longest > 1 && longest - 1 > distances.tokens[distances.count - 1])
-    distances.add(longest - 1);
+  if (longest > distances.tokens[distances.count - 1] + 1) distances.add(longest - 1);
   return distances;
 }
 
@@ -49,24 +50,28 @@ class Demand {
   Demand(const AdmissionInput& input, const Distances& distances)
       : input_(input),
         distances_(distances),
-        page_bits_(static_cast<unsigned>(std::countr_zero(input.pool.page_size))) {}
+        page_bits_(std::countr_zero(input.pool.page_size)),
+        variance_bits_(std::max(static_cast<int>(std::bit_width(input.pool.num_pages)) - 16, 0)) {}
 
+  /// All distances for everybody: a loop of the same length is faster than a shorter one. Products
+  /// of two 32 bit numbers, so that several fit into a register.
   void add(const SequenceView& view) {
-    constexpr std::uint64_t kCertain = LengthForecast::kCertain;
-    if (view.max_tokens <= view.num_tokens) return;
-    const std::uint32_t left = view.max_tokens - view.num_tokens;
-    std::size_t count = 0;  // Farther ahead it has ended.
-    while (count < distances_.count && distances_.tokens[count] < left) ++count;
+    constexpr std::uint32_t kCertain = LengthForecast::kCertain;
+    const std::size_t count = distances_.count;
     std::array<std::uint32_t, Distances::kMost> survival;
     input_.forecast.survival(view, std::span(distances_.tokens).first(count),
                              std::span(survival).first(count));
+    const std::uint32_t last = std::max(view.num_tokens, 1U) - 1;
+    const std::uint32_t shared = std::min(view.shareable, (last >> page_bits_) + 1);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t tokens = std::uint64_t{view.num_tokens} + distances_.tokens[i];
-      const std::uint64_t all = ((tokens - 1) >> page_bits_) + 1;
-      const std::uint64_t pages = all - std::min<std::uint64_t>(view.shareable, all);
-      const std::uint64_t chance = survival[i];
-      mean_[i] += pages * chance;
-      variance_[i] += Wide{pages * pages} * (chance * (kCertain - chance));
+      // Beyond 2^32 tokens nobody survives.
+      const std::uint32_t pages = ((last + distances_.tokens[i]) >> page_bits_) + 1 - shared;
+      const std::uint32_t coarse = std::min(pages >> variance_bits_, 0xffffU);
+      const std::uint32_t chance = survival[i];
+      const std::uint32_t spread = static_cast<std::uint32_t>(
+          std::uint64_t{chance} * (kCertain - chance) >> 16);  // At most 2^14.
+      mean_[i] += std::uint64_t{pages} * chance;
+      variance_[i] += std::uint64_t{coarse} * (coarse * spread);
     }
   }
 
@@ -76,9 +81,10 @@ class Demand {
     for (std::size_t i = 0; i < distances_.count; ++i) {
       const bool mean_fits = mean_[i] <= limit;
       const std::uint64_t room = mean_fits ? limit - mean_[i] : mean_[i] - limit;
-      const Wide room_squared = Wide{room} * room;                       // Times 2^32.
-      const auto z_squared = static_cast<std::uint64_t>(z * z >> 16);    // Times 2^16.
-      const Wide deviations_squared = (variance_[i] >> 16) * z_squared;  // Times 2^32.
+      const Wide room_squared = Wide{room} * room;                     // Times 2^32.
+      const auto z_squared = static_cast<std::uint64_t>(z * z >> 16);  // Times 2^16.
+      const Wide deviations_squared = Wide{variance_[i]} * z_squared
+                                      << (2 * variance_bits_);  // Times 2^32.
       const bool fits = z >= 0 ? mean_fits && deviations_squared <= room_squared
                                : mean_fits || deviations_squared >= room_squared;
       if (!fits) return false;
@@ -89,9 +95,10 @@ class Demand {
  private:
   const AdmissionInput& input_;
   const Distances& distances_;
-  unsigned page_bits_;
-  std::array<std::uint64_t, Distances::kMost> mean_{};  ///< Times 2^16.
-  std::array<Wide, Distances::kMost> variance_{};       ///< Times 2^32.
+  int page_bits_;
+  int variance_bits_;  ///< Pages are so much coarser there: 16 bits are left.
+  std::array<std::uint64_t, Distances::kMost> mean_{};      ///< Times 2^16.
+  std::array<std::uint64_t, Distances::kMost> variance_{};  ///< Times 2^16, in coarse pages.
 };
 
 class Predicted final : public AdmissionPolicy {

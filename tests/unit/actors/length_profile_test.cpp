@@ -85,16 +85,20 @@ void check_near(std::uint32_t got, double expected, double factor = 1.25) {
 BOOST_AUTO_TEST_SUITE(length_profile)
 
 BOOST_AUTO_TEST_CASE(buckets_follow_each_other_and_hold_a_quarter_octave) {
-  for (std::size_t bucket = 0; bucket < LengthBucket::kCount; ++bucket) {
-    const std::uint64_t first = LengthBucket::first(bucket);
-    const std::uint64_t next = LengthBucket::first(bucket + 1);
-    BOOST_TEST(next - first == 1ULL << LengthBucket::width_bits(bucket));
-    BOOST_TEST(LengthBucket::of(static_cast<std::uint32_t>(first)) == bucket);
-    BOOST_TEST(LengthBucket::of(static_cast<std::uint32_t>(next - 1)) == bucket);
-    BOOST_TEST(LengthBucket::is_first(static_cast<std::uint32_t>(first)));
-    BOOST_TEST(LengthBucket::is_first(static_cast<std::uint32_t>(next - 1)) == (next - first == 1));
+  for (std::size_t index = 0; index < LengthBucket::kCount; ++index) {
+    const std::uint64_t first = LengthBucket::first(index);
+    const std::uint64_t width = LengthBucket::first(index + 1) - first;
+    for (const std::uint64_t inside : {std::uint64_t{0}, width / 2, width - 1}) {
+      const LengthBucket bucket = LengthBucket::of(first + inside);
+      BOOST_TEST(bucket.index == index);
+      BOOST_TEST(bucket.inside == inside);
+      BOOST_TEST((1ULL << bucket.width_bits) == width);
+    }
+    if (first > 60) BOOST_TEST(width * 3.7 <= first);
   }
-  BOOST_TEST(LengthBucket::of(UINT32_MAX) == LengthBucket::kCount - 1);
+  BOOST_TEST(LengthBucket::first(0) == 0U);
+  BOOST_TEST(LengthBucket::of(UINT64_MAX).index == LengthBucket::kCount - 1);
+  BOOST_TEST(LengthBucket::first(LengthBucket::kCount) == LengthBucket::kMostLength + 1);
 }
 
 BOOST_AUTO_TEST_CASE(powers_of_two_are_right) {
