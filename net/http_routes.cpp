@@ -2,55 +2,49 @@
 #include "net/http_routes.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <iterator>
 
 #include "net/host_check.hpp"
+#include "net/json_object.hpp"
 #include "net/page.hpp"
 
 namespace tickertape::net {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-HttpReply json_reply(int status, const Json& body) {
+HttpReply json_reply(int status, const JsonObject& body) {
   HttpReply reply;
   reply.status = status;
   reply.content_type = "application/json";
-  reply.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  reply.body = body.text();
   return reply;
 }
 
 HttpReply health(const RouteContext&) {
-  Json body;
-  body["status"] = "ok";
-  return json_reply(200, body);
+  return json_reply(200, JsonObject().add("status", "ok"));
 }
 
 HttpReply ready(const RouteContext& context) {
   const bool draining = context.draining || context.stats.draining;
   const bool is_ready = !draining && context.stats.lane_alive;
-  Json body;
-  body["status"] = is_ready ? "ready" : draining ? "draining" : "stalled";
-  return json_reply(is_ready ? 200 : 503, body);
+  return json_reply(is_ready ? 200 : 503, JsonObject().add("status", is_ready   ? "ready"
+                                                                     : draining ? "draining"
+                                                                                : "stalled"));
 }
 
 HttpReply version(const RouteContext&) {
-  Json body;
-  body["version"] = TICKERTAPE_VERSION;
-  return json_reply(200, body);
+  return json_reply(200, JsonObject().add("version", TICKERTAPE_VERSION));
 }
 
 HttpReply models(const RouteContext& context) {
-  Json model;
-  model["id"] = context.model_name;
-  model["object"] = "model";
-  model["created"] = context.started_s;
-  model["owned_by"] = "tickertape";
-  model["max_model_len"] = context.stats.max_model_len;
-  Json body;
-  body["object"] = "list";
-  body["data"] = Json::array();
-  body["data"].push_back(std::move(model));
+  JsonObject model;
+  model.add("id", context.model_name);
+  model.add("object", "model");
+  model.add("created", context.started_s);
+  model.add("owned_by", "tickertape");
+  model.add("max_model_len", context.stats.max_model_len);
+  JsonObject body;
+  body.add("object", "list");
+  body.add_json("data", "[" + model.text() + "]");
   return json_reply(200, body);
 }
 
@@ -108,16 +102,14 @@ std::string_view path_of(std::string_view target) noexcept {
 
 HttpReply error_reply(int status, std::string_view message, std::string_view param,
                       std::string_view code) {
-  Json error;
-  error["message"] = message;
-  error["type"] = status == 429  ? "rate_limit_error"
-                  : status < 500 ? "invalid_request_error"
-                                 : "server_error";
-  error["param"] = param.empty() ? Json(nullptr) : Json(param);
-  error["code"] = code.empty() ? Json(nullptr) : Json(code);
-  Json body;
-  body["error"] = std::move(error);
-  return json_reply(status, body);
+  JsonObject error;
+  error.add("message", message);
+  error.add("type", status == 429  ? "rate_limit_error"
+                    : status < 500 ? "invalid_request_error"
+                                   : "server_error");
+  error.add_or_null("param", param);
+  error.add_or_null("code", code);
+  return json_reply(status, JsonObject().add("error", error));
 }
 
 HttpReply check_access(const HttpRequest& request, const RouteContext& context) {

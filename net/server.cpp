@@ -100,7 +100,7 @@ class Server::Impl : public std::enable_shared_from_this<Server::Impl> {
  private:
   void listen();
   void accept();
-  void accepted(error_code error, tcp::socket socket);
+  void acceptable(error_code error);
   void pause_accepting();
   void changed();
   void drain_deadline(error_code error);
@@ -121,7 +121,7 @@ class Server::Impl : public std::enable_shared_from_this<Server::Impl> {
   asio::steady_timer drain_timer_;
   tcp::endpoint endpoint_;
   std::function<void()> drained_;
-  bool accepting_ = false;  ///< An accept is pending.
+  bool accepting_ = false;  ///< The acceptor is being waited for.
   bool ended_all_ = false;  ///< The drain deadline has passed.
 };
 
@@ -148,6 +148,8 @@ void Server::Impl::listen() {
   check(error);
   acceptor_.listen(asio::socket_base::max_listen_connections, error);
   check(error);
+  acceptor_.non_blocking(true, error);
+  check(error);
   endpoint_ = acceptor_.local_endpoint(error);
   check(error);
 }
@@ -156,20 +158,24 @@ void Server::Impl::accept() {
   if (accepting_ || !acceptor_.is_open()) return;
   // The cap counts those that are being refused as well; changed() comes back here.
   if (num_connections() >= state_->options.max_connections + kMaxRefusedConnections) return;
+  // Waits and then accepts, since an async_accept that finds no memory for the new socket throws
+  // out of run() and forgets its handler.
+  acceptor_.async_wait(
+      tcp::acceptor::wait_read,
+      asio::bind_executor(state_->executor, [self = shared_from_this()](error_code error) {
+        self->accepting_ = false;
+        self->acceptable(error);
+      }));
   accepting_ = true;
-  acceptor_.async_accept(
-      state_->executor,
-      asio::bind_executor(state_->executor,
-                          [self = shared_from_this()](error_code error, tcp::socket socket) {
-                            self->accepting_ = false;
-                            self->accepted(error, std::move(socket));
-                          }));
 }
 
-void Server::Impl::accepted(error_code error, tcp::socket socket) {
+void Server::Impl::acceptable(error_code error) {
   if (!acceptor_.is_open()) return;
   if (error) return pause_accepting();
   try {
+    tcp::socket socket = acceptor_.accept(state_->executor, error);
+    if (error == asio::error::would_block) return accept();  // The client has gone already.
+    if (error) return pause_accepting();
     configure(socket);
     const bool full = num_connections() >= state_->options.max_connections;
     net::start_http(state_, std::move(socket), full);

@@ -1,32 +1,26 @@
-// The frames that the server sends over tickertape.v1: token frames by fmt, the rest by nlohmann.
+// The frames that the server sends over tickertape.v1.
 #include "net/server_frames.hpp"
 
 #include <fmt/format.h>
 
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "net/json_object.hpp"
 #include "net/json_text.hpp"
 
 namespace tickertape::net {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// {"type":TYPE[,"id":ID] and the members of `rest`}.
-std::string frame(std::string_view type, std::string_view quoted_id, const Json& rest) {
+std::string frame(std::string_view type, std::string_view quoted_id, const JsonObject& rest = {}) {
   std::string out = fmt::format("{{\"type\":\"{}\"", type);
   if (!quoted_id.empty()) fmt::format_to(std::back_inserter(out), ",\"id\":{}", quoted_id);
-  if (rest.empty()) return out + "}";
-  out += ',';
-  out += std::string_view(dump(rest)).substr(1);
+  if (!rest.members().empty()) out += ',';
+  out += rest.members();
+  out += '}';
   return out;
 }
 
@@ -86,55 +80,55 @@ void append_prompt_logprobs(std::string& out, const std::vector<PromptLogprob>& 
   out += ']';
 }
 
-Json usage_json(const Usage& usage) {
-  Json out;
-  out["prompt_tokens"] = usage.prompt_tokens;
-  out["completion_tokens"] = usage.completion_tokens;
-  out["total_tokens"] = std::uint64_t{usage.prompt_tokens} + usage.completion_tokens;
-  out["prompt_tokens_details"]["cached_tokens"] = usage.cached_tokens;
+JsonObject usage_json(const Usage& usage) {
+  JsonObject out;
+  out.add("prompt_tokens", usage.prompt_tokens);
+  out.add("completion_tokens", usage.completion_tokens);
+  out.add("total_tokens", std::uint64_t{usage.prompt_tokens} + usage.completion_tokens);
+  out.add("prompt_tokens_details", JsonObject().add("cached_tokens", usage.cached_tokens));
   return out;
 }
 
-Json timings_json(const Timings& timings) {
-  Json out;
-  out["queued_ms"] = timings.queued_ms;
-  out["prefill_ms"] = timings.prefill_ms;
-  out["decode_ms"] = timings.decode_ms;
-  out["preemptions"] = timings.preemptions;
-  out["swapped_pages"] = timings.swapped_pages;
-  out["cached_tokens"] = timings.cached_tokens;
-  out["ticks"] = timings.ticks;
+JsonObject timings_json(const Timings& timings) {
+  JsonObject out;
+  out.add("queued_ms", timings.queued_ms);
+  out.add("prefill_ms", timings.prefill_ms);
+  out.add("decode_ms", timings.decode_ms);
+  out.add("preemptions", timings.preemptions);
+  out.add("swapped_pages", timings.swapped_pages);
+  out.add("cached_tokens", timings.cached_tokens);
+  out.add("ticks", timings.ticks);
   return out;
 }
 
-Json error_json(const FrameError& error) {
-  Json out;
-  out["status"] = error.status;
-  out["message"] = error.message;
-  out["param"] = error.param.empty() ? Json(nullptr) : Json(error.param);
-  if (error.retry_after > 0) out["retry_after"] = error.retry_after;
+JsonObject error_json(const FrameError& error) {
+  JsonObject out;
+  out.add("status", error.status);
+  out.add("message", error.message);
+  out.add_or_null("param", error.param);
+  if (error.retry_after > 0) out.add("retry_after", error.retry_after);
   return out;
 }
 
 }  // namespace
 
 std::string hello_frame(const Hello& hello) {
-  Json rest;
-  rest["protocol"] = "tickertape.v1";
-  rest["model"] = hello.model;
-  rest["max_model_len"] = hello.max_model_len;
-  rest["max_streams"] = hello.max_streams;
-  rest["max_body"] = hello.max_body;
+  JsonObject rest;
+  rest.add("protocol", "tickertape.v1");
+  rest.add("model", hello.model);
+  rest.add("max_model_len", hello.max_model_len);
+  rest.add("max_streams", hello.max_streams);
+  rest.add("max_body", hello.max_body);
   return frame("hello", {}, rest);
 }
 
 std::string accepted_frame(std::string_view quoted_id, const Accepted& accepted) {
-  Json rest;
-  rest["request_id"] = accepted.request_id;
-  rest["prompt_tokens"] = accepted.prompt_tokens;
-  rest["max_tokens"] = accepted.max_tokens;
-  rest["seed"] = accepted.seed;
-  rest["queue_position"] = accepted.queue_position;
+  JsonObject rest;
+  rest.add("request_id", accepted.request_id);
+  rest.add("prompt_tokens", accepted.prompt_tokens);
+  rest.add("max_tokens", accepted.max_tokens);
+  rest.add("seed", accepted.seed);
+  rest.add("queue_position", accepted.queue_position);
   return frame("accepted", quoted_id, rest);
 }
 
@@ -160,27 +154,27 @@ std::string token_frame(std::string_view quoted_id, const Token& token,
 }
 
 std::string notice_frame(std::string_view quoted_id, const Notice& notice) {
-  if (notice.kind == Notice::Kind::resumed) return frame("resumed", quoted_id, Json());
-  Json rest;
-  rest["how"] = notice.how == Notice::How::swap ? "swap" : "recompute";
+  if (notice.kind == Notice::Kind::resumed) return frame("resumed", quoted_id);
+  JsonObject rest;
+  rest.add("how", notice.how == Notice::How::swap ? "swap" : "recompute");
   return frame("preempted", quoted_id, rest);
 }
 
 std::string done_frame(std::string_view quoted_id, const ChoiceDone& done, const Finish* whole,
                        const Tokenizer* tokenizer) {
-  Json rest;
-  rest["index"] = done.index;
-  rest["finish_reason"] = to_string(done.reason);
+  JsonObject rest;
+  rest.add("index", done.index);
+  rest.add("finish_reason", to_string(done.reason));
   if (!done.stop.empty()) {
-    rest["stop_reason"] = done.stop;
+    rest.add("stop_reason", done.stop);
   } else if (done.stop_token >= 0) {
-    rest["stop_reason"] = done.stop_token;
+    rest.add("stop_reason", done.stop_token);
   }
-  if (done.reason == FinishReason::error) rest["error"] = error_json(done.error);
+  if (done.reason == FinishReason::error) rest.add("error", error_json(done.error));
   if (whole == nullptr) return frame("done", quoted_id, rest);
-  rest["final"] = true;
-  rest["usage"] = usage_json(whole->usage);
-  rest["timings"] = timings_json(whole->timings);
+  rest.add("final", true);
+  rest.add("usage", usage_json(whole->usage));
+  rest.add("timings", timings_json(whole->timings));
   std::string out = frame("done", quoted_id, rest);
   if (whole->prompt_logprobs.empty()) return out;
   out.pop_back();
@@ -194,7 +188,7 @@ std::string error_frame(std::string_view quoted_id, const FrameError& error) {
 }
 
 std::string pong_frame() {
-  return frame("pong", {}, Json());
+  return frame("pong", {});
 }
 
 }  // namespace tickertape::net

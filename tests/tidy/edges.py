@@ -25,6 +25,7 @@ _STANDARD = re.compile(r"^[a-z_0-9]+$")
 _SYSTEM = re.compile(
     r"^(sys|linux|netinet|arpa|net)/[a-z_]+\.h$"
     r"|^(unistd|fcntl|pthread|sched|signal|spawn|poll|netdb|stdlib|errno|malloc|link|dlfcn)\.h$"
+    r"|^dirent\.h$"
 )
 _INTRINSICS = {"immintrin.h", "x86intrin.h", "cpuid.h", "arm_neon.h"}
 

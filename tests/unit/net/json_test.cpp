@@ -7,6 +7,7 @@
 #include <tickertape/batch.hpp>
 
 #include "net/json_document.hpp"
+#include "net/json_object.hpp"
 #include "net/json_text.hpp"
 
 namespace tickertape::net {
@@ -96,6 +97,21 @@ BOOST_AUTO_TEST_CASE(logprobs_are_always_numbers) {
   BOOST_TEST(written(1e-20F) == 1e-20F);
   BOOST_TEST(written(-std::numeric_limits<float>::infinity()) == kLogprobFloor);
   BOOST_TEST(written(std::numeric_limits<float>::quiet_NaN()) == kLogprobFloor);
+}
+
+BOOST_AUTO_TEST_CASE(objects_keep_their_order_and_are_always_valid) {
+  BOOST_TEST(JsonObject().text() == "{}");
+  BOOST_TEST(JsonObject().members() == "");
+  JsonObject inner;
+  inner.add("huge", std::numeric_limits<std::uint64_t>::max());
+  inner.add("nan", std::numeric_limits<double>::quiet_NaN());
+  JsonObject outer;
+  outer.add("text", "a\"b\n\xff").add("half", 0.5).add("least", std::int64_t{-5});
+  outer.add("yes", true).add_or_null("none", "").add_json("list", "[1]").add("inner", inner);
+  BOOST_TEST(outer.text() ==
+             "{\"text\":\"a\\\"b\\n\uFFFD\",\"half\":0.5,\"least\":-5,\"yes\":true,\"none\":null,"
+             "\"list\":[1],\"inner\":{\"huge\":18446744073709551615,\"nan\":null}}");
+  BOOST_TEST(nlohmann::json::parse(outer.text())["inner"]["nan"].is_null());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
