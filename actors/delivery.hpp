@@ -17,6 +17,10 @@ class Outbox;
 class Delivery {
  public:
   Delivery(LaneHost& host, LanePort& port) : host_(host), port_(port) {}
+  /// A staged event keeps its stream, and that its outbox: never flushed, they stay for ever.
+  ~Delivery() { flush(); }
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
 
   void send(const Sequence& sequence, StreamEvent event);
   /// Sends the last token of a sequence. Its end must not have been told before.
