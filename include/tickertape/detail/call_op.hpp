@@ -2,13 +2,11 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/prefer.hpp>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
+#include <tickertape/detail/waiting_handler.hpp>
 #include <tickertape/token_stream.hpp>
 
 namespace tickertape::detail {
@@ -47,30 +45,20 @@ struct SubmitShape {
   }
 };
 
-/// Holds the handler and, as work, its executor: a pending call keeps run() from returning.
 template <class Shape, class Handler>
 class CallOp final : public PendingCall {
-  using Work =
-      std::decay_t<decltype(boost::asio::prefer(std::declval<boost::asio::any_io_executor>(),
-                                                boost::asio::execution::outstanding_work.tracked))>;
-
  public:
   CallOp(Handler&& handler, const boost::asio::any_io_executor& executor)
-      : handler_(std::move(handler)),
-        work_(boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked)) {}
+      : handler_(std::move(handler), executor) {}
 
   void complete(error_code error, TokenStream&& stream) override {
-    boost::asio::get_associated_cancellation_slot(handler_).clear();
-    auto work = std::move(work_);  // Released after the handler has been handed over.
-    boost::asio::dispatch(
-        work, [handler = std::move(handler_), error, stream = std::move(stream)]() mutable {
-          Shape::invoke(handler, error, std::move(stream));
-        });
+    handler_.complete([error, stream = std::move(stream)](Handler& handler) mutable {
+      Shape::invoke(handler, error, std::move(stream));
+    });
   }
 
  private:
-  Handler handler_;
-  Work work_;
+  WaitingHandler<Handler, boost::asio::any_io_executor> handler_;
 };
 
 /// The initiation of a call (null: there is no context to run it). Every cancellation type stops

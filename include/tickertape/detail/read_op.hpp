@@ -1,13 +1,9 @@
 // ReadOp: binds a completion handler of async_next to a stream's shared state.
 #pragma once
-#include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/prefer.hpp>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -15,6 +11,7 @@
 #include <vector>
 
 #include <tickertape/detail/stream_core.hpp>
+#include <tickertape/detail/waiting_handler.hpp>
 
 namespace tickertape::detail {
 
@@ -36,31 +33,22 @@ struct BatchRead {
   }
 };
 
-/// Holds the handler and, as work, its executor: a pending read keeps run() from returning.
 template <class Shape, class Handler>
 class ReadOp final : public PendingRead {
-  using Executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
-  using Work = std::decay_t<decltype(boost::asio::prefer(
-      std::declval<Executor>(), boost::asio::execution::outstanding_work.tracked))>;
-
  public:
   ReadOp(Handler&& handler, const boost::asio::any_io_executor& executor)
-      : handler_(std::move(handler)),
-        work_(boost::asio::prefer(boost::asio::get_associated_executor(handler_, executor),
-                                  boost::asio::execution::outstanding_work.tracked)) {}
+      : handler_(std::move(handler), boost::asio::get_associated_executor(handler, executor)) {}
 
   void complete(error_code error, std::vector<Token>&& tokens) override {
-    boost::asio::get_associated_cancellation_slot(handler_).clear();
-    auto work = std::move(work_);  // Released after the handler has been handed over.
-    boost::asio::dispatch(
-        work, [handler = std::move(handler_), error, tokens = std::move(tokens)]() mutable {
-          Shape::invoke(handler, error, std::move(tokens));
-        });
+    handler_.complete([error, tokens = std::move(tokens)](Handler& handler) mutable {
+      Shape::invoke(handler, error, std::move(tokens));
+    });
   }
 
  private:
-  Handler handler_;
-  Work work_;
+  using Executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+
+  WaitingHandler<Handler, Executor> handler_;
 };
 
 /// The initiation of a read: builds the op, starts it, and connects the cancellation slot. Every
