@@ -60,10 +60,7 @@ void WaitingLine::erase(SequenceId id) {
   client->second.line.erase(place_of(found->second));
   enter(*client);
   entries_.erase(found);
-  if (turns_.empty()) {
-    last_left_ = client->first;
-    least_ = client->second.served;
-  }
+  if (turns_.empty()) last_left_ = client->first;  // It waited alone: least_ is its own.
   raise_least();
 }
 
