@@ -6,10 +6,10 @@
 #include <chrono>
 #include <numeric>
 #include <random>
-#include <string_view>
 #include <vector>
 
 #include "tests/support/engine_fixture.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace tickertape::test {
 namespace {
@@ -17,14 +17,6 @@ namespace {
 constexpr unsigned kClients = 8;
 constexpr std::uint64_t kRequestsPerClient = 60;
 constexpr auto kLongTime = std::chrono::minutes(2);
-
-bool is_long() {
-  const auto& suite = boost::unit_test::framework::master_test_suite();
-  for (int i = 1; i < suite.argc; ++i) {
-    if (std::string_view(suite.argv[i]) == "--long") return true;
-  }
-  return false;
-}
 
 enum class Mood : std::uint8_t { patient, cancels, drops, hurries };
 
@@ -124,7 +116,7 @@ asio::awaitable<void> ask_one(const FakeEngine& fake, Wish wish, Book& book) {
 
 asio::awaitable<void> be_a_client(const FakeEngine& fake, unsigned which, Book& book) {
   const auto until = std::chrono::steady_clock::now() + kLongTime;
-  const bool goes_on = is_long();
+  const bool goes_on = is_long_form();
   std::mt19937 random(which);
   for (std::uint64_t i = 0;
        goes_on ? std::chrono::steady_clock::now() < until : i < kRequestsPerClient; ++i) {

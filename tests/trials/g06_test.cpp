@@ -40,6 +40,12 @@ class Client : public std::enable_shared_from_this<Client> {
     });
   }
 
+  /// The same where the engine may end at any moment: it is asked here, on the caller's thread.
+  void start_here(Request request) {
+    stream_ = engine_.submit(strand_, std::move(request));
+    asio::dispatch(strand_, [self = shared_from_this()] { self->read(); });
+  }
+
   void change_mind(Whim whim) {
     asio::post(strand_, [self = shared_from_this(), whim] {
       if (whim == Whim::cancel) self->stream_.cancel();
@@ -114,6 +120,56 @@ BOOST_AUTO_TEST_CASE(g06_every_request_ends_once_whenever_it_is_cancelled) {
              kRequests);
   BOOST_TEST(stats.pages_held == 0U);
   BOOST_TEST(fake.probe->violations() == 0U, fake.probe->first_violation());
+}
+
+/// How everything comes to an end while requests are under way.
+enum class End : std::uint8_t { stop, destroy, drop_context };
+constexpr unsigned kNumEnds = 3;
+
+/// A round: requests, changes of mind, and in between the end. A context that ends takes its reads
+/// with it, so that its clients hear of no end.
+void end_among_cancellations(End end, std::mt19937& random, Totals& totals) {
+  constexpr std::size_t kRequests = 60;
+  FakeEngine fake(tiny_options(), 0);
+  const std::size_t ends_at = random() % kRequests;
+  std::size_t sent = 0;
+  {
+    asio::thread_pool pool(2);
+    std::vector<std::shared_ptr<Client>> clients;
+    const auto change_one = [&] {
+      const Whim whim = static_cast<Whim>(random() % kNumWhims);
+      if (!clients.empty()) clients[random() % clients.size()]->change_mind(whim);
+    };
+    for (std::size_t i = 0; i < kRequests; ++i) {
+      if (i == ends_at) {
+        for (int more = 0; more < 8; ++more) change_one();
+        if (end == End::stop) fake.engine->stop();
+        if (end == End::destroy) fake.engine.reset();
+        if (end == End::drop_context) pool.stop();
+      }
+      if (i >= ends_at && end != End::stop) break;  // Nobody is there to be asked.
+      clients.push_back(std::make_shared<Client>(*fake.engine, pool, totals));
+      clients.back()->start_here(varied_request(static_cast<std::uint32_t>(i), 1 + random() % 20));
+      ++sent;
+      change_one();
+    }
+    pool.join();
+  }
+  if (end != End::drop_context) BOOST_TEST(totals.ends + totals.dropped == sent);
+  if (end == End::drop_context) BOOST_TEST(idle_stats(*fake.engine).pages_held == 0U);
+  BOOST_TEST(fake.probe->violations() == 0U, fake.probe->first_violation());
+}
+
+BOOST_AUTO_TEST_CASE(g06_the_engine_or_the_context_ends_among_cancellations) {
+  constexpr unsigned kRounds = 150;
+  std::mt19937 random(7);
+  for (unsigned round = 0; round < kRounds; ++round) {
+    BOOST_TEST_CONTEXT("round " << round) {
+      Totals totals;
+      end_among_cancellations(static_cast<End>(round % kNumEnds), random, totals);
+      BOOST_TEST(totals.wrong == 0U);
+    }
+  }
 }
 
 }  // namespace

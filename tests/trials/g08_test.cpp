@@ -1,10 +1,6 @@
 // G08: everything ready at once, and the stack stays flat.
-#include <pthread.h>
-
 #include <boost/test/unit_test.hpp>
 #include <coroutine>
-#include <exception>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -12,51 +8,14 @@
 
 #include "runtime/task.hpp"
 #include "tests/support/engine_fixture.hpp"
+#include "tests/support/small_stack.hpp"
 
 namespace tickertape::test {
 namespace {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TICKERTAPE_TEST_SANITIZED 1
-#endif
-#endif
-#ifdef TICKERTAPE_TEST_SANITIZED
-constexpr std::size_t kStackBytes = 2 << 20;  // Sanitizers put more into every frame of a call.
-constexpr std::uint32_t kTokensPerStream = 1'024;
-#else
-constexpr std::size_t kStackBytes = 512 << 10;
-constexpr std::uint32_t kTokensPerStream = 16'384;
-#endif
+constexpr std::uint32_t kTokensPerStream = kSanitized ? 1'024 : 16'384;
 constexpr std::uint32_t kStreams = 64;
 constexpr std::uint64_t kTokens = std::uint64_t{kStreams} * kTokensPerStream;
-
-/// Runs `function` on a thread with a stack of kStackBytes; rethrows what it threw.
-void on_small_stack(std::function<void()> function) {
-  struct Call {
-    std::function<void()> function;
-    std::exception_ptr error;
-  } call{std::move(function), nullptr};
-  pthread_attr_t attributes;
-  BOOST_TEST_REQUIRE(::pthread_attr_init(&attributes) == 0);
-  BOOST_TEST_REQUIRE(::pthread_attr_setstacksize(&attributes, kStackBytes) == 0);
-  pthread_t thread{};
-  const auto run = [](void* address) -> void* {
-    auto& self = *static_cast<Call*>(address);
-    try {
-      self.function();
-    } catch (...) {
-      self.error = std::current_exception();
-    }
-    return nullptr;
-  };
-  // Nothing of Boost.Test here while the thread runs: its log is for one thread.
-  const bool created = ::pthread_create(&thread, &attributes, run, &call) == 0;
-  if (created) ::pthread_join(thread, nullptr);
-  ::pthread_attr_destroy(&attributes);
-  BOOST_TEST_REQUIRE(created);
-  if (call.error) std::rethrow_exception(call.error);
-}
 
 /// Streams whose tokens are all ready before anybody reads.
 struct ReadyStreams {
