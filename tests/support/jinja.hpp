@@ -58,4 +58,10 @@ inline bool has(const std::string& text, std::string_view part) {
   return found;
 }
 
+inline std::string repeated(std::string_view text, std::size_t times) {
+  std::string result;
+  for (std::size_t i = 0; i < times; ++i) result += text;
+  return result;
+}
+
 }  // namespace tickertape::test

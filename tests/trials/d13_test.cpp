@@ -14,6 +14,7 @@ namespace tickertape {
 namespace {
 
 using kernels::text::JinjaTemplate;
+using test::repeated;
 
 /// The most memory that the process has had so far, in KiB.
 long peak_kib() {
@@ -34,12 +35,6 @@ std::string outcome(const std::string& source) {
     BOOST_TEST(error.info().status() == 400);
     return error.what();
   }
-}
-
-std::string repeated(std::string_view text, std::size_t times) {
-  std::string result;
-  for (std::size_t i = 0; i < times; ++i) result += text;
-  return result;
 }
 
 BOOST_AUTO_TEST_SUITE(d13)

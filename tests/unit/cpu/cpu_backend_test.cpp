@@ -337,15 +337,20 @@ BOOST_AUTO_TEST_CASE(several_outputs_of_a_row_see_what_stands_before_each) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_sequence_with_bad_keys_and_values_stays_alone_with_them) {
-  TinyLlama llama;
+/// Token 7's embedding has a NaN.
+TinyLlama llama_with_a_bad_token() {
   RandomNumbers random(1);
   std::string embedding = random_tensor(kernels::formats::GgmlType::f32, 300 * 64, 1.0F, random);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(embedding.data() + 7 * 64 * sizeof(float), &nan, sizeof nan);
+  TinyLlama llama;
   llama.tied = false;
-  llama.overrides["token_embd.weight"].data = embedding;
-  Bench bench(llama);
+  llama.overrides["token_embd.weight"].data = std::move(embedding);
+  return llama;
+}
+
+BOOST_AUTO_TEST_CASE(a_sequence_with_bad_keys_and_values_stays_alone_with_them) {
+  Bench bench(llama_with_a_bad_token());
   bench.open(1, kIds, greedy());
   std::vector<TokenId> expected = kIds;
   go_on(bench, 1, expected, 0, {4, 5, 6}, 4);
@@ -369,14 +374,7 @@ BOOST_AUTO_TEST_CASE(a_sequence_with_bad_keys_and_values_stays_alone_with_them) 
 }
 
 BOOST_AUTO_TEST_CASE(a_row_with_bad_numbers_has_no_token_and_spoils_no_other) {
-  TinyLlama llama;
-  RandomNumbers random(1);
-  std::string embedding = random_tensor(kernels::formats::GgmlType::f32, 300 * 64, 1.0F, random);
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  std::memcpy(embedding.data() + 7 * 64 * sizeof(float), &nan, sizeof nan);
-  llama.tied = false;
-  llama.overrides["token_embd.weight"].data = embedding;
-  Bench bench(llama);
+  Bench bench(llama_with_a_bad_token());
   bench.open(1, kIds, greedy());
   bench.add(1, kIds, {4, 5});
   const BatchResult alone = bench.forward();

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/kernel_table.hpp"
+#include "tests/support/kernel_tables.hpp"
 #include "tests/unit/cpu/matrices.hpp"
 
 namespace {
@@ -15,14 +16,6 @@ namespace {
 using namespace tickertape;
 using namespace tickertape::test;
 using namespace tickertape::kernels::cpu;
-
-std::vector<const KernelTable*> available_tables() {
-  std::vector<const KernelTable*> tables;
-  for (const CpuIsa isa : {CpuIsa::reference, CpuIsa::scalar, CpuIsa::avx2}) {
-    if (is_available(isa)) tables.push_back(&kernels_of(isa));
-  }
-  return tables;
-}
 
 std::vector<float> random_inputs(std::size_t count, RandomNumbers& random) {
   std::vector<float> x(count);

@@ -14,12 +14,7 @@ using test::has;
 using test::kLimits;
 using test::kMiB;
 using test::rendered;
-
-std::string repeated(std::string_view text, std::size_t times) {
-  std::string result;
-  for (std::size_t i = 0; i < times; ++i) result += text;
-  return result;
-}
+using test::repeated;
 
 BOOST_AUTO_TEST_SUITE(jinja_errors)
 
