@@ -2,6 +2,7 @@
 #include <tickertape/simulation.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -15,7 +16,6 @@
 #include "actors/engine_settings.hpp"
 #include "actors/intake.hpp"
 #include "actors/lane.hpp"
-#include "actors/simulation_recorder.hpp"
 #include "actors/tags.hpp"
 #include "runtime/scope.hpp"
 #include "runtime/sim_poster.hpp"
@@ -73,7 +73,6 @@ class Simulation {
   std::shared_ptr<Outbox> outbox_;
   std::optional<LaneHost> host_;
   std::unique_ptr<Backend> backend_;
-  std::optional<SimulationRecorder> recorder_;
   std::optional<Lane> lane_;
   std::optional<Intake> intake_;
   std::optional<runtime::Scope> scope_;
@@ -84,6 +83,7 @@ class Simulation {
   std::unordered_map<std::size_t, std::unique_ptr<Reader>> readers_;
   std::vector<std::size_t> ended_;
   std::vector<std::uint64_t> request_of_;  ///< By the sequence's id.
+  std::deque<SequenceId> opened_;          ///< By plans whose pass has not begun.
   std::size_t num_ended_ = 0;
   SimulationReport report_;
 };
@@ -103,16 +103,25 @@ Simulation::Simulation(std::shared_ptr<const Model> model, const EngineOptions& 
 
 void Simulation::make_lane() {
   host_.emplace(scheduler_);
-  backend_ = model_->make_backend(backend_options(options_), *host_, parallel_);
+  PassRecorder::Functions functions;
+  functions.request_of = [this](const OpenedSlot&) {
+    // The stepper opens slots in the order of the plan.
+    const SequenceId id = opened_.front();
+    opened_.pop_front();
+    return request_of_.at(id);
+  };
+  functions.gauges = [this](TickRecord& record) { fill_gauges(record); };
+  functions.done = [this](const TickRecord& record, std::vector<TickRow>& rows) {
+    tick_done(record, rows);
+  };
+  backend_ = std::make_unique<PassRecorder>(
+      model_->make_backend(backend_options(options_), *host_, parallel_), *host_,
+      std::move(functions));
   const BackendInfo& info = backend_->info();
   const std::uint32_t max_model_len = resolve_max_model_len(options_, model_->info(), info);
   options_.max_model_len = max_model_len;
-  recorder_.emplace(
-      *backend_, *host_,
-      [this](const TickRecord& record, std::vector<TickRow>& rows) { tick_done(record, rows); });
-  recorder_->fill_gauges = [this](TickRecord& record) { fill_gauges(record); };
   const auto tokenizer = model_->tokenizer();
-  lane_.emplace(lane_options(options_, info, tokenizer.get()), *host_, *recorder_, port_);
+  lane_.emplace(lane_options(options_, info, tokenizer.get()), *host_, *backend_, port_);
   lane_->allocator().on_plan = [this](const Planner&, const Plan& plan) { plan_made(plan); };
   intake_.emplace(
       model_, intake_options(options_, info, max_model_len, tokenizer.get()), port_,
@@ -237,10 +246,8 @@ void Simulation::reap() {
 
 void Simulation::plan_made(const Plan& plan) {
   may_feed_ |= !plan.opened.empty() || !plan.ended.empty();
-  if (plan.rows.empty()) return;
-  std::vector<TickRow> rows(plan.rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].request = request_of_.at(plan.rows[i].id);
-  recorder_->expect(std::move(rows));
+  TICKERTAPE_ASSERT(plan.opened.empty() || !plan.rows.empty());
+  for (const PlanOpened& opened : plan.opened) opened_.push_back(opened.id);
 }
 
 void Simulation::fill_gauges(TickRecord& record) {

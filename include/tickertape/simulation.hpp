@@ -10,6 +10,7 @@
 #include <tickertape/finish.hpp>
 #include <tickertape/model.hpp>
 #include <tickertape/options.hpp>
+#include <tickertape/pass_recorder.hpp>
 #include <tickertape/request.hpp>
 #include <tickertape/stats.hpp>
 #include <tickertape/workload.hpp>
@@ -30,32 +31,6 @@ struct RequestRecord {
   std::int64_t computed_ns = -1;  ///< When the device had its last token; the rest is being held.
   std::int64_t end_ns = -1;
   std::int64_t longest_gap_ns = 0;  ///< Between two tokens of one choice.
-};
-
-/// One sequence's part of a tick.
-struct TickRow {
-  std::uint64_t request = 0;  ///< RequestRecord::index.
-  SlotId slot = 0;
-  std::uint32_t num_tokens = 0;
-  bool prefill = false;  ///< Tokens that were known when it was admitted or resumed.
-  bool samples = false;  ///< Gives a token.
-};
-
-/// One pass, with the state of pool and line when it was planned.
-struct TickRecord {
-  std::int64_t start_ns = 0;
-  std::int64_t duration_ns = 0;
-  std::uint32_t num_tokens = 0;
-  std::uint32_t num_prefill_tokens = 0;
-  std::uint32_t num_rows = 0;
-  std::uint32_t num_running = 0;
-  std::uint32_t num_waiting = 0;
-  std::uint32_t pages_free = 0;
-  std::uint32_t pages_cached = 0;
-  std::uint32_t pages_held = 0;
-  std::uint64_t held_places = 0;  ///< Token places in held pages,
-  std::uint64_t held_tokens = 0;  ///< and those with a token.
-  std::size_t first_row = 0;      ///< Index into SimulationReport::rows, when they are kept.
 };
 
 /// Requests by number, made when they arrive, so that a million of them needs no memory for

@@ -5,6 +5,7 @@ list(APPEND TICKERTAPE_KERNEL_SOURCES
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/paged_fake.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/paged_fake_backend.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/paged_memory.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/fake/pass_recorder.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/pass_timer.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/script.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/fake/scripted_backend.cpp
