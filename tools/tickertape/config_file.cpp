@@ -48,22 +48,24 @@ const CLI::App* command_named(const CLI::App& program, std::string_view name) {
   return nullptr;
 }
 
+/// The innermost one that the words name: `bench throughput` is a command of a command.
 const CLI::App* chosen_command(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* chosen = nullptr;
   for (const std::string& word : words) {
     if (word.starts_with('-')) continue;
-    return command_named(program, word);
+    const CLI::App* next = command_named(chosen == nullptr ? program : *chosen, word);
+    if (next == nullptr) break;
+    chosen = next;
   }
-  return nullptr;
+  return chosen;
 }
 
+/// Groups of options are nameless commands.
 bool has_flag(const CLI::App& command, const std::string& flag) {
   if (command.get_option_no_throw(flag) != nullptr) return true;
-  // Groups of options are nameless commands.
-  const auto groups =
-      command.get_subcommands([](const CLI::App* group) { return group->get_name().empty(); });
-  return std::any_of(groups.begin(), groups.end(), [&](const CLI::App* group) {
-    return group->get_option_no_throw(flag) != nullptr;
-  });
+  const auto inner = command.get_subcommands(nullptr);
+  return std::any_of(inner.begin(), inner.end(),
+                     [&](const CLI::App* one) { return has_flag(*one, flag); });
 }
 
 bool is_known(const CLI::App& program, const std::string& flag) {
@@ -118,7 +120,8 @@ struct ConfigReader {
       }
       const bool known = only != nullptr ? has_flag(*only, flag) : is_known(program, flag);
       if (!known) fail(file, line, fmt::format("{} is not a flag", key.str()));
-      const bool meant = chosen != nullptr && (only == nullptr || only == chosen);
+      const bool meant =
+          chosen != nullptr && (only == nullptr || only == chosen || only == chosen->get_parent());
       if (!meant || !has_flag(*chosen, flag) || is_given(given, flag)) continue;
       add_flag(flag, value);
     }

@@ -47,8 +47,9 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   add_model(command, flags.model)->required(false);
   add_option(command, "--backend", flags.backend,
              "What runs the passes; auto takes the best that is there")
-      ->check(CLI::IsMember({"auto", "cpu", "scripted"}));
+      ->check(CLI::IsMember({"auto", "cpu", "scripted", "simulated"}));
   add_option(command, "--script", flags.script, "What the scripted backend answers (a JSON file)");
+  add_simulated_flags(command, flags.simulated);
   add_option(command, "--chat-template", flags.chat_template,
              "A Jinja template's file, instead of the model's own");
   add_option(command, "--threads", options.threads,
@@ -59,6 +60,10 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
       ->check(in_range(0, 19));
   add_option(command, "--cpu-isa", options.cpu_isa, "Instruction set of the CPU backend")
       ->check(CLI::IsMember({"auto", "reference", "scalar", "avx2"}));
+  add_scheduling_flags(command, options);
+}
+
+void add_scheduling_flags(CLI::App& command, EngineOptions& options) {
   add_optional(command, "--max-model-len", options.max_model_len,
                "Most tokens of one request, prompt and answer together",
                "min of the model's and the pool");
@@ -70,6 +75,12 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags) {
   add_option(command, "--prefill-chunk", options.prefill_chunk,
              "Most prompt tokens of one request per pass; 0 = what fits");
 }
+
+std::vector<std::string> batching_names() {
+  return {"chunked"};
+}
+
+void set_batching(EngineOptions&, const std::string&) {}
 
 void add_queue_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& options = flags.options;
@@ -91,8 +102,16 @@ void check_engine_flags(const EngineFlags& flags) {
   if (scripted == flags.script.empty()) {
     throw CLI::ValidationError("--script", "goes with --backend scripted, and that with --script");
   }
-  if (flags.model.empty() && !scripted) throw CLI::RequiredError("MODEL");
-  const EngineOptions& options = flags.options;
+  const bool simulated = flags.backend == "simulated";
+  if (flags.model.empty() && !scripted && !simulated) throw CLI::RequiredError("MODEL");
+  if (!flags.model.empty() && simulated) {
+    throw CLI::ValidationError("MODEL", "does not go with --backend simulated; see --model-shape");
+  }
+  if (simulated) flags.simulated.check();
+  check_scheduling_flags(flags.options);
+}
+
+void check_scheduling_flags(const EngineOptions& options) {
   const std::uint32_t least = options.max_num_seqs + options.page_size;
   if (options.max_num_batched_tokens && *options.max_num_batched_tokens < least) {
     throw CLI::ValidationError(
@@ -105,6 +124,7 @@ void check_engine_flags(const EngineFlags& flags) {
 std::shared_ptr<const Model> open_model(const EngineFlags& flags) {
   std::shared_ptr<const Model> model;
   ModelOptions options;
+  if (flags.backend == "simulated") return make_simulated_model(flags.simulated.options());
   if (!flags.chat_template.empty()) options.chat_template = read_file(flags.chat_template);
   if (!flags.model.empty()) model = load_model(flags.model, options);
   if (flags.backend != "scripted") return model;

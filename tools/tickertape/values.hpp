@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tickertape/errors.hpp>
 #include <tickertape/tokenizer.hpp>
 #include <vector>
 
@@ -40,6 +41,17 @@ CLI::Option* add_size(CLI::App& command, const std::string& flag, std::uint64_t&
 
 /// Throws CLI::ValidationError naming `flag`.
 [[nodiscard]] std::uint64_t parse_size(const std::string& flag, const std::string& text);
+
+/// Calls `check`; an Error that it throws is one of the call's words: CLI::ValidationError of
+/// `flag`.
+template <class Check>
+void as_wrong_words(const std::string& flag, Check check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    throw CLI::ValidationError(flag, error.what());
+  }
+}
 
 /// Token ids separated by white space or commas. Throws Error naming `where`.
 [[nodiscard]] std::vector<TokenId> parse_ids(const std::string& where, std::string_view text);
