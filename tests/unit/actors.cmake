@@ -8,7 +8,7 @@ tickertape_test(actors_engine
   SOURCES actors/engine_test.cpp actors/token_sink_test.cpp actors/engine_lifetime_test.cpp actors/long_text_test.cpp
           actors/engine_choices_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
-  LABELS unit threads coroutines)
+  LABELS unit threads coroutines asan)
 # The seed of the properties is fixed here, so that a run says the same each time; by hand, each run
 # of the program takes another.
 tickertape_test(actors_values

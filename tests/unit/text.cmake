@@ -14,4 +14,4 @@ tickertape_test(text_test
     text/special_tokens_test.cpp
     text/utf8_test.cpp
   LIBS tickertape_kernels tickertape_runtime nlohmann_json::nlohmann_json
-  LABELS unit)
+  LABELS unit asan)
