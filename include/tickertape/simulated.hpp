@@ -43,8 +43,9 @@ struct ModelShape {
 
   [[nodiscard]] std::uint64_t layer_weights() const noexcept;  ///< Of all layers.
   [[nodiscard]] std::uint64_t head_weights() const noexcept;
-  [[nodiscard]] std::uint64_t weight_bytes() const noexcept;        ///< In memory.
-  [[nodiscard]] std::uint64_t kv_bytes_per_token() const noexcept;  ///< At 16 bits.
+  [[nodiscard]] std::uint64_t weight_bytes() const noexcept;  ///< In memory.
+  /// Keys and values of a token; 2 bytes per number unless it says otherwise.
+  [[nodiscard]] std::uint64_t kv_bytes_per_token(std::uint32_t bytes_per_number = 2) const noexcept;
 };
 
 /// Devices: a100, h100, h200, b200, cpu; shapes: see the error's message for all names. Else a JSON
@@ -60,7 +61,8 @@ struct ModelShape {
 /// operations over the peak. Integer nanoseconds, the same everywhere.
 class PassTimer {
  public:
-  PassTimer(const SimulatedDevice& device, const ModelShape& shape);
+  PassTimer(const SimulatedDevice& device, const ModelShape& shape,
+            std::uint32_t kv_bytes_per_number = 2);
 
   [[nodiscard]] std::int64_t pass_ns(const Batch& batch) const noexcept;
   /// The same from sums over the rows: tokens; positions that give output; tokens of context read;
@@ -100,7 +102,7 @@ struct SimulatedOptions {
 /// last token is the end token. Its text is letters that mean nothing. Sampling parameters but
 /// seed, min_tokens and ignore_eos have no effect.
 ///
-/// kv_cache_memory counts at 16 bits per number. Prompts as text have one token per byte.
+/// Prompts as text have one token per byte.
 /// Throws Error(Errc::invalid_request) for sizes that are 0.
 [[nodiscard]] std::shared_ptr<const Model> make_simulated_model(SimulatedOptions options);
 

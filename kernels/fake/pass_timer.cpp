@@ -7,11 +7,13 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-/// amount / per_second in nanoseconds, rounded up; the product needs 128 bits.
+/// amount / per_second in nanoseconds, rounded up; the product needs 128 bits. At most four months:
+/// sums of what a mistyped figure gives stay within a clock.
 std::int64_t duration_ns(std::uint64_t amount, std::uint64_t per_second) noexcept {
   __extension__ typedef unsigned __int128 Wide;
-  return static_cast<std::int64_t>((static_cast<Wide>(amount) * kNsPerSecond + per_second - 1) /
-                                   per_second);
+  constexpr Wide kMostNs = 10'000'000'000'000'000;
+  return static_cast<std::int64_t>(
+      std::min((static_cast<Wide>(amount) * kNsPerSecond + per_second - 1) / per_second, kMostNs));
 }
 
 std::uint64_t percent_of(std::uint64_t amount, std::uint32_t percent) noexcept {
@@ -20,7 +22,8 @@ std::uint64_t percent_of(std::uint64_t amount, std::uint32_t percent) noexcept {
 
 }  // namespace
 
-PassTimer::PassTimer(const SimulatedDevice& device, const ModelShape& shape)
+PassTimer::PassTimer(const SimulatedDevice& device, const ModelShape& shape,
+                     std::uint32_t kv_bytes_per_number)
     : bytes_per_s_(percent_of(device.bytes_per_s, device.bytes_percent)),
       flops_per_s_(percent_of(device.flops_per_s, device.flops_percent)),
       link_bytes_per_s_(std::max<std::uint64_t>(1, device.link_bytes_per_s)),
@@ -28,7 +31,7 @@ PassTimer::PassTimer(const SimulatedDevice& device, const ModelShape& shape)
       layer_weights_(shape.layer_weights()),
       head_weights_(shape.head_weights()),
       read_bytes_((layer_weights_ + head_weights_) * shape.weight_bits / 8),
-      kv_bytes_per_token_(shape.kv_bytes_per_token()),
+      kv_bytes_per_token_(shape.kv_bytes_per_token(kv_bytes_per_number)),
       // A product and a sum with each key, and with each value.
       flops_per_pair_(std::uint64_t{4} * shape.num_layers * shape.num_heads * shape.head_size) {}
 

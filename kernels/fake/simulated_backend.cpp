@@ -21,12 +21,17 @@ constexpr TokenId kEnd = 0;  // FakeTokenizer's.
   throw Error(ErrorInfo{Errc::invalid_request, param + " " + what, param, 0});
 }
 
+std::uint32_t bytes_of(KvCacheType type) {
+  return type == KvCacheType::f32 ? 4 : 2;
+}
+
 BackendInfo make_info(const SimulatedOptions& options, const BackendOptions& backend) {
   constexpr std::uint32_t kMaxPageSize = 1024;
   if (!std::has_single_bit(backend.page_size) || backend.page_size > kMaxPageSize) {
     refuse("page_size", "must be a power of two from 1 to 1024");
   }
-  const std::uint64_t page_bytes = options.shape.kv_bytes_per_token() * backend.page_size;
+  const std::uint64_t page_bytes =
+      options.shape.kv_bytes_per_token(bytes_of(backend.kv_cache_type)) * backend.page_size;
   BackendInfo info;
   info.name = "simulated";
   info.device = options.device.name + ", " + options.shape.name;
@@ -51,7 +56,7 @@ SimulatedBackend::SimulatedBackend(const SimulatedOptions& options,
                                    const BackendOptions& backend_options, BackendHost& host)
     : host_(host),
       info_(make_info(options, backend_options)),
-      timer_(options.device, options.shape),
+      timer_(options.device, options.shape, bytes_of(backend_options.kv_cache_type)),
       completions_(host),
       slots_(backend_options.max_num_seqs),
       page_ready_ns_(info_.num_pages, 0) {}

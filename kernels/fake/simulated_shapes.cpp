@@ -131,10 +131,9 @@ std::uint64_t ModelShape::weight_bytes() const noexcept {
   return (layer_weights() + tables * head_weights()) * weight_bits / 8;
 }
 
-std::uint64_t ModelShape::kv_bytes_per_token() const noexcept {
+std::uint64_t ModelShape::kv_bytes_per_token(std::uint32_t bytes_per_number) const noexcept {
   constexpr std::uint64_t kKeyAndValue = 2;
-  constexpr std::uint64_t kBytes = 2;
-  return kKeyAndValue * kBytes * num_layers * num_kv_heads * head_size;
+  return kKeyAndValue * bytes_per_number * num_layers * num_kv_heads * head_size;
 }
 
 SimulatedDevice find_device(const std::string& name_or_file) {

@@ -56,7 +56,7 @@ void add_simulated_flags(CLI::App& command, SimulatedFlags& flags) {
   add_option(group, "--device", flags.device, listed(device_names()));
   add_option(group, "--model-shape", flags.shape, listed(model_shape_names()));
   const auto figure = [&](const char* name, std::optional<double>& target, const char* help) {
-    add_option(group, name, target, help)->check(in_range(1e-6, 1e9))->default_str("the device's");
+    add_option(group, name, target, help)->check(in_range(1e-6, 1e6))->default_str("the device's");
   };
   figure("--device-bandwidth", flags.bandwidth_gb_s, "Measured memory bandwidth, in GB/s");
   figure("--device-tflops", flags.tflops, "Measured matrix operations, in TFLOP/s");

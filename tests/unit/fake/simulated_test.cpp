@@ -88,6 +88,18 @@ BOOST_AUTO_TEST_CASE(a_pass_takes_what_its_roofline_says) {
              timer.pass_ns(balance, balance, 0, 0) * 3 / 2);
 }
 
+BOOST_AUTO_TEST_CASE(figures_that_make_no_sense_give_long_times_and_no_overflow) {
+  SimulatedOptions options = h200_8b();
+  options.device.bytes_per_s = 1;
+  options.device.flops_per_s = 1;
+  const PassTimer timer(options.device, options.shape);
+  BOOST_TEST(timer.pass_ns(1 << 20, 1 << 20, 1ULL << 40, 1ULL << 50) > 1'000'000'000'000'000);
+  BOOST_TEST(timer.copy_ns(1ULL << 40) > 0);
+  const SimulatedOptions real = h200_8b();
+  BOOST_TEST(PassTimer(real.device, real.shape, 4).pass_ns(1, 1, 100000, 100000) >
+             PassTimer(real.device, real.shape).pass_ns(1, 1, 100000, 100000) + 2'500'000);
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_ends_where_its_seed_says) {
   const auto model = make_simulated_model(simple());
   PassDriver driver(*model);
