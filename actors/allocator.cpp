@@ -19,11 +19,12 @@ std::size_t inbox_capacity(std::size_t max_queued) {
 }  // namespace
 
 AllocatorActor::AllocatorActor(PlannerOptions options, LaneHost& host, LanePort& port, Plans& plans,
-                               std::size_t max_queued)
+                               std::size_t max_queued, std::uint64_t name_key)
     : host_(host),
       port_(port),
       plans_(plans),
       planner_(std::move(options)),
+      names_(planner_.pool().options().page_size, name_key),
       inbox_(host.scheduler(), inbox_capacity(max_queued), kTagAllocator) {
   publish();
 }
@@ -47,18 +48,72 @@ void AllocatorActor::handle(AllocatorMessage& message) {
     submit(*submission);
     return;
   }
-  const Demand& demand = std::get<Demand>(message);
+  take_demand(std::get<Demand>(message));
+}
+
+void AllocatorActor::take_demand(Demand& demand) {
   TICKERTAPE_ASSERT(!demanded_);
   demanded_ = true;
+  name_generated(demand);
   planner_.commit(demand);
+  count_names();
   for (const RowDone& done : demand.done) {
-    if (done.ended) sequences_.erase(done.id);
+    if (done.ended) forget(done.id);
   }
 }
 
+/// Gives names to the pages that the last pass's tokens have filled.
+void AllocatorActor::name_generated(Demand& demand) {
+  if (!planner_.options().prefix_caching) return;
+  for (const RowDone& done : demand.done) {
+    if (done.ended || done.num_emitted == 0) continue;
+    Sequence& sequence = *sequences_.at(done.id);
+    const std::size_t before = sequence.page_names.size();
+    name_pages(sequence);
+    for (std::size_t i = before; i < sequence.page_names.size(); ++i) {
+      demand.named.push_back(NamedPage{sequence.id, sequence.page_names[i]});
+    }
+  }
+}
+
+/// Names the full pages of its tokens that have none yet.
+void AllocatorActor::name_pages(Sequence& sequence) {
+  const std::size_t page_size = planner_.pool().options().page_size;
+  const std::size_t num_full = sequence.tokens.size() / page_size;
+  if (sequence.page_names.size() >= num_full) return;
+  const bool is_first = sequence.page_names.empty();
+  PageName parent = is_first ? names_.root(sequence.cache_salt) : sequence.page_names.back();
+  const PageName root = is_first ? parent : 0;
+  while (sequence.page_names.size() < num_full) {
+    const std::size_t begin = sequence.page_names.size() * page_size;
+    parent = names_.child(parent, std::span(sequence.tokens).subspan(begin, page_size));
+    sequence.page_names.push_back(parent);
+  }
+  if (root != 0) names_.drop_reference(root);  // The first page holds it.
+}
+
+/// Names live as long as a sequence or a page has them.
+void AllocatorActor::count_names() {
+  const KvPool::NameChanges changes = planner_.take_name_changes();
+  for (const PageName name : changes.added) names_.add_reference(name);
+  for (const PageName name : changes.dropped) names_.drop_reference(name);
+}
+
+void AllocatorActor::forget(SequenceId id) {
+  const auto found = sequences_.find(id);
+  if (found == sequences_.end()) return;  // It had several rows in the tick.
+  for (const PageName name : found->second->page_names) names_.drop_reference(name);
+  found->second->page_names.clear();
+  sequences_.erase(found);
+}
+
 void AllocatorActor::submit(Submission& submission) {
-  const NewRequest& wanted = submission.planned;
+  NewRequest& wanted = submission.planned;
   host_.scheduler().trace(kTraceSubmit, wanted.id, wanted.prompt_tokens);
+  if (planner_.options().prefix_caching) {
+    for (const std::shared_ptr<Sequence>& choice : submission.choices) name_pages(*choice);
+    wanted.names = submission.choices.front()->page_names;
+  }
   planner_.add(wanted, host_.now());
   for (std::shared_ptr<Sequence>& choice : submission.choices) {
     const SequenceId id = choice->id;
@@ -83,6 +138,7 @@ void AllocatorActor::drain_dirty() {
 void AllocatorActor::try_plan() {
   Plan plan = planner_.make_plan(host_.now());
   wake_at_ns_ = plan.wake_at_ns;
+  count_names();
   if (on_plan) on_plan(planner_, plan);
   host_.set_busy(!plan.empty());
   for (const PlanEnded& ended : plan.ended) {
@@ -107,10 +163,10 @@ void AllocatorActor::announce(Plan plan) {
     host_.scheduler().trace(kTracePreempt, preempted.id, plan.tick);
   }
   for (const PlanEnded& ended : plan.ended) {
-    const auto found = sequences_.find(ended.id);
-    leave_queue(*found->second);
-    message.ended.push_back(std::move(found->second));
-    sequences_.erase(found);
+    std::shared_ptr<Sequence> sequence = sequences_.at(ended.id);
+    leave_queue(*sequence);
+    forget(ended.id);
+    message.ended.push_back(std::move(sequence));
   }
   message.plan = std::move(plan);
   const auto result = plans_.push(std::move(message));
@@ -129,6 +185,20 @@ void AllocatorActor::publish() {
   planner_.fill(stats_);
 }
 
+/// Nothing runs, waits or is held any more.
+void AllocatorActor::publish_end() {
+  const std::lock_guard lock(stats_mutex_);
+  stats_.num_running = 0;
+  stats_.num_waiting = 0;
+  stats_.num_parked = 0;
+  stats_.pages_free = stats_.pages_total;
+  stats_.pages_cached = 0;
+  stats_.pages_held = 0;
+  stats_.host_pages_free = stats_.host_pages_total;
+  stats_.held_places = 0;
+  stats_.held_tokens = 0;
+}
+
 EngineStats AllocatorActor::stats() const {
   const std::lock_guard lock(stats_mutex_);
   return stats_;
@@ -144,6 +214,7 @@ std::vector<std::shared_ptr<Sequence>> AllocatorActor::take_all() {
     all.push_back(std::move(sequence));
   }
   sequences_.clear();
+  publish_end();
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
   return all;
 }

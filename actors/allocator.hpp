@@ -12,6 +12,7 @@
 
 #include "actors/lane_host.hpp"
 #include "actors/lane_port.hpp"
+#include "actors/page_names.hpp"
 #include "actors/planner.hpp"
 #include "runtime/task.hpp"
 
@@ -33,8 +34,9 @@ using Plans = runtime::Mailbox<PlanMessage>;
 /// Thread rules: the lane; stats() on any thread.
 class AllocatorActor {
  public:
+  /// `name_key` seeds the hash of pages' contents.
   AllocatorActor(PlannerOptions options, LaneHost& host, LanePort& port, Plans& plans,
-                 std::size_t max_queued);
+                 std::size_t max_queued, std::uint64_t name_key = 0);
 
   [[nodiscard]] runtime::Task<> run(runtime::StopSource& stop);
 
@@ -52,17 +54,24 @@ class AllocatorActor {
 
  private:
   void handle(AllocatorMessage& message);
+  void take_demand(Demand& demand);
+  void name_generated(Demand& demand);
+  void name_pages(Sequence& sequence);
+  void forget(SequenceId id);
+  void count_names();
   void submit(Submission& submission);
   void drain_dirty();
   void try_plan();
   void announce(Plan plan);
   void leave_queue(Sequence& sequence);
   void publish();
+  void publish_end();
 
   LaneHost& host_;
   LanePort& port_;
   Plans& plans_;
   Planner planner_;
+  PageNames names_;
   AllocatorInbox inbox_;
   bool demanded_ = false;  ///< The stepper waits for a plan.
   std::int64_t wake_at_ns_ = kNoDeadline;

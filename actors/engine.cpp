@@ -36,7 +36,9 @@ EngineCore::EngineCore(std::shared_ptr<const Model> model, EngineOptions options
       actors::resolve_max_model_len(options_, model_->info(), backend);
   options_.max_model_len = max_model_len;
   const auto tokenizer = model_->tokenizer();
-  lane_.emplace(actors::lane_options(options_, backend, tokenizer.get()), *host_, *backend_, port_);
+  actors::LaneOptions lane = actors::lane_options(options_, backend, tokenizer.get());
+  lane.name_key = runtime::random_seed();
+  lane_.emplace(std::move(lane), *host_, *backend_, port_);
   intake_.emplace(
       model_, actors::intake_options(options_, backend, max_model_len, tokenizer.get()), port_,
       [this] { return host_->now(); }, [] { return runtime::random_seed(); });

@@ -5,6 +5,9 @@
 #include <bit>
 #include <string>
 
+#include "actors/admission.hpp"
+#include "actors/order.hpp"
+
 namespace tickertape::actors {
 namespace {
 
@@ -18,6 +21,56 @@ std::int64_t to_ns(double seconds) {
 
 void check_seconds(const char* name, double seconds) {
   if (!(seconds >= 0 && seconds <= 1e9)) refuse(name, "must be from 0 to 1e9 seconds");
+}
+
+void check_milliseconds(const char* name, double milliseconds) {
+  if (!(milliseconds >= 0 && milliseconds <= 1e9)) refuse(name, "must be from 0 to 1e9 ms");
+}
+
+void check_scheduling(const EngineOptions& options) {
+  if (options.static_batch_size > options.max_num_seqs) {
+    refuse("static_batch_size", "must be at most max_num_seqs");
+  }
+  check_milliseconds("static_batch_wait_ms", options.static_batch_wait_ms);
+  check_milliseconds("itl_target_ms", options.itl_target_ms);
+  check_seconds("priority_ageing_s", options.priority_ageing_s);
+  if (to_ns(options.priority_ageing_s) == 0) refuse("priority_ageing_s", "must be above 0");
+  if (!(options.admission_quantile > 0 && options.admission_quantile < 1)) {
+    refuse("admission_quantile", "must be between 0 and 1");
+  }
+  if (!(options.admission_buffer >= 0 && options.admission_buffer < 1)) {
+    refuse("admission_buffer", "must be from 0 to below 1");
+  }
+}
+
+std::shared_ptr<const AdmissionPolicy> admission_of(const EngineOptions& options) {
+  if (options.admission_policy) return options.admission_policy;
+  switch (options.admission) {
+    case Admission::predicted:
+      return predicted_admission(options.admission_quantile, options.admission_buffer);
+    case Admission::reserve:
+      return reserve_admission();
+    case Admission::prompt_only:
+      return prompt_only_admission();
+    case Admission::max_len:
+      return max_len_admission();
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const OrderPolicy> order_of(const EngineOptions& options) {
+  if (options.order_policy) return options.order_policy;
+  switch (options.scheduling) {
+    case Scheduling::fcfs:
+      return fcfs_order();
+    case Scheduling::priority:
+      return priority_order(to_ns(options.priority_ageing_s));
+    case Scheduling::deadline:
+      return deadline_order();
+    case Scheduling::fair:
+      return fair_order();
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -39,6 +92,7 @@ EngineOptions resolve(EngineOptions options) {
   if (options.num_kv_pages && *options.num_kv_pages == 0)
     refuse("num_kv_pages", "must be at least 1");
   if (options.max_queued_requests < 1) refuse("max_queued_requests", "must be at least 1");
+  check_scheduling(options);
   check_seconds("request_timeout_s", options.request_timeout_s);
   check_seconds("stall_timeout_s", options.stall_timeout_s);
   check_seconds("park_grace_s", options.park_grace_s);
@@ -55,6 +109,8 @@ BackendOptions backend_options(const EngineOptions& options) {
   backend.num_kv_pages = options.num_kv_pages;
   backend.kv_cache_memory = options.kv_cache_memory;
   backend.kv_cache_type = options.kv_cache_type;
+  backend.swap_space = options.swap_space;
+  if (options.preemption == PreemptionMethod::recompute) backend.num_host_pages = 0;
   backend.max_num_seqs = options.max_num_seqs;
   backend.max_num_batched_tokens = *options.max_num_batched_tokens;
   backend.cpu_isa = options.cpu_isa;
@@ -78,15 +134,24 @@ std::uint32_t resolve_max_model_len(const EngineOptions& options, const ModelInf
 LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backend,
                          const Tokenizer* tokenizer) {
   LaneOptions lane;
-  lane.planner.pool = KvPoolOptions{backend.num_pages, backend.page_size};
-  lane.planner.max_num_seqs = options.max_num_seqs;
-  lane.planner.max_num_batched_tokens = *options.max_num_batched_tokens;
-  lane.planner.prefill_chunk = options.prefill_chunk;
-  lane.planner.park_grace_ns = to_ns(options.park_grace_s);
-  if (options.stall_timeout_s > 0) lane.planner.stall_timeout_ns = to_ns(options.stall_timeout_s);
-  lane.planner.admission = options.admission;
-  lane.planner.preemption = options.preemption;
-  lane.planner.order = options.order;
+  PlannerOptions& planner = lane.planner;
+  planner.pool = KvPoolOptions{backend.num_pages, backend.page_size};
+  planner.max_num_seqs = options.max_num_seqs;
+  planner.max_num_batched_tokens = *options.max_num_batched_tokens;
+  planner.max_model_len = *options.max_model_len;
+  planner.park_grace_ns = to_ns(options.park_grace_s);
+  if (options.stall_timeout_s > 0) planner.stall_timeout_ns = to_ns(options.stall_timeout_s);
+  planner.batching = options.batching;
+  planner.static_batch_size = options.static_batch_size;
+  planner.static_batch_wait_ns = to_ns(options.static_batch_wait_ms / 1e3);
+  planner.prefill_chunk = options.prefill_chunk;
+  planner.itl_target_ns = to_ns(options.itl_target_ms / 1e3);
+  planner.preemption_method = options.preemption;
+  planner.num_host_pages = backend.num_host_pages;
+  planner.prefix_caching = options.prefix_caching;
+  planner.admission = admission_of(options);
+  planner.order = order_of(options);
+  planner.preemption = options.preemption_policy;
   lane.max_queued_requests = options.max_queued_requests;
   if (tokenizer != nullptr) {
     const auto ends = tokenizer->end_tokens();

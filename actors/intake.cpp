@@ -57,6 +57,7 @@ std::vector<std::shared_ptr<Sequence>> sequences_of(const Request& request,
       sequence->queued_tokens = accepted.prompt_tokens;
     }
     sequence->stream = stream;
+    sequence->cache_salt = request.cache_salt;
     choices.push_back(std::move(sequence));
   }
   return choices;
@@ -182,6 +183,7 @@ NewRequest Intake::plan_of(const Request& request, const Accepted& accepted,
   planned.prompt_tokens = accepted.prompt_tokens;
   planned.max_tokens = accepted.prompt_tokens + accepted.max_tokens;
   planned.scores_prompt = request.prompt_logprobs >= 0;
+  planned.is_chat = !request.messages.empty();
   planned.priority = request.priority;
   planned.client = std::hash<std::string>()(request.client);
   planned.granted = request.window;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <tickertape/assert.hpp>
 
@@ -14,25 +15,65 @@ KvPool::KvPool(KvPoolOptions options) : options_(options) {
   free_.reserve(options_.num_pages);
   // Lowest pages first, so that a small load touches little memory.
   for (PageId page = options_.num_pages; page > 0; --page) free_.push_back(page - 1);
-  references_.assign(options_.num_pages, 0);
+  pages_.resize(options_.num_pages);
 }
 
-PageId KvPool::take_free() {
-  TICKERTAPE_ASSERT(!free_.empty());
-  const PageId page = free_.back();
-  free_.pop_back();
-  TICKERTAPE_ASSERT(references_[page] == 0);
-  references_[page] = 1;
+/// A free page, else the cached one that was held longest ago. REQUIRES: num_available() > 0.
+PageId KvPool::take_page() {
+  PageId page = kNone;
+  if (!free_.empty()) {
+    page = free_.back();
+    free_.pop_back();
+  } else {
+    page = oldest_;
+    TICKERTAPE_ASSERT(page != kNone);
+    unlink(page);
+    forget_name(page);
+  }
+  TICKERTAPE_ASSERT(pages_[page].references == 0 && pages_[page].name == 0);
+  pages_[page].references = 1;
   ++num_held_;
   return page;
 }
 
+void KvPool::hold(PageId page) {
+  if (pages_[page].references++ > 0) return;
+  unlink(page);
+  ++num_held_;
+}
+
 bool KvPool::drop_reference(PageId page) {
-  TICKERTAPE_ASSERT(references_[page] > 0);
-  if (--references_[page] > 0) return false;
-  free_.push_back(page);
+  Page& entry = pages_[page];
+  TICKERTAPE_ASSERT(entry.references > 0);
+  if (--entry.references > 0) return false;
   --num_held_;
+  if (entry.name == 0) {
+    free_.push_back(page);
+    return true;
+  }
+  entry.before = newest_;
+  entry.behind = kNone;
+  (newest_ == kNone ? oldest_ : pages_[newest_].behind) = page;
+  newest_ = page;
+  ++num_cached_;
   return true;
+}
+
+/// Out of the list of cached pages.
+void KvPool::unlink(PageId page) {
+  Page& entry = pages_[page];
+  (entry.before == kNone ? oldest_ : pages_[entry.before].behind) = entry.behind;
+  (entry.behind == kNone ? newest_ : pages_[entry.behind].before) = entry.before;
+  entry.before = kNone;
+  entry.behind = kNone;
+  --num_cached_;
+}
+
+void KvPool::forget_name(PageId page) {
+  const PageName name = std::exchange(pages_[page].name, 0);
+  if (name == 0) return;
+  named_.erase(name);
+  changes_.dropped.push_back(name);
 }
 
 bool KvPool::grow(SequenceId owner, std::uint32_t num_tokens) {
@@ -40,9 +81,10 @@ bool KvPool::grow(SequenceId owner, std::uint32_t num_tokens) {
   const auto found = tables_.find(owner);
   const std::size_t have = found == tables_.end() ? 0 : found->second.size();
   if (wanted <= have) return true;
-  if (wanted - have > free_.size()) return false;
+  if (wanted - have > num_available()) return false;
   auto& table = found == tables_.end() ? tables_[owner] : found->second;
-  while (table.size() < wanted) table.push_back(take_free());
+  table.reserve(wanted);
+  while (table.size() < wanted) table.push_back(take_page());
   return true;
 }
 
@@ -50,7 +92,8 @@ std::uint32_t KvPool::release(SequenceId owner) {
   const auto found = tables_.find(owner);
   if (found == tables_.end()) return 0;
   std::uint32_t freed = 0;
-  // Last page first: the first pages are the ones handed out again first.
+  // Last page first: the first pages are the ones handed out again first, and of cached pages the
+  // head, which others may share, outlives the tail.
   for (auto page = found->second.rbegin(); page != found->second.rend(); ++page) {
     freed += drop_reference(*page) ? 1 : 0;
   }
@@ -65,7 +108,7 @@ void KvPool::fork(SequenceId from, SequenceId to, std::uint32_t num_tokens) {
   const std::uint32_t count = pages_for(num_tokens);
   TICKERTAPE_ASSERT(count <= found->second.size());
   std::vector<PageId> shared(found->second.begin(), found->second.begin() + count);
-  for (const PageId page : shared) ++references_[page];
+  for (const PageId page : shared) hold(page);
   tables_.emplace(to, std::move(shared));
 }
 
@@ -74,9 +117,9 @@ bool KvPool::make_writable(SequenceId owner, std::uint32_t position,
   copy.reset();
   auto& table = tables_.at(owner);
   PageId& page = table.at(position / options_.page_size);
-  if (references_[page] == 1) return true;
-  if (free_.empty()) return false;
-  const PageId own = take_free();
+  if (pages_[page].references == 1 && pages_[page].name == 0) return true;
+  if (num_available() == 0) return false;
+  const PageId own = take_page();
   copy = PageCopy{page, own};
   drop_reference(page);
   page = own;
@@ -95,6 +138,39 @@ void KvPool::truncate(SequenceId owner, std::uint32_t num_tokens) {
   if (table.empty()) tables_.erase(found);
 }
 
+void KvPool::name(SequenceId owner, std::uint32_t index, PageName name) {
+  TICKERTAPE_ASSERT(name != 0);
+  const PageId page = tables_.at(owner).at(index);
+  if (pages_[page].name != 0 || !named_.emplace(name, page).second) return;
+  pages_[page].name = name;
+  changes_.added.push_back(name);
+}
+
+KvPool::Match KvPool::match(std::span<const PageName> names) const {
+  Match match;
+  for (const PageName name : names) {
+    const auto found = named_.find(name);
+    if (found == named_.end()) break;
+    ++match.num_pages;
+    match.num_cached += pages_[found->second].references == 0 ? 1 : 0;
+  }
+  return match;
+}
+
+void KvPool::attach(SequenceId owner, std::span<const PageName> names) {
+  TICKERTAPE_ASSERT(!tables_.contains(owner));
+  if (names.empty()) return;
+  std::vector<PageId> table;
+  table.reserve(names.size());
+  for (const PageName name : names) table.push_back(named_.at(name));
+  for (const PageId page : table) hold(page);
+  tables_.emplace(owner, std::move(table));
+}
+
+KvPool::NameChanges KvPool::take_name_changes() {
+  return std::exchange(changes_, NameChanges());
+}
+
 std::span<const PageId> KvPool::pages(SequenceId owner) const {
   const auto found = tables_.find(owner);
   if (found == tables_.end()) return {};
@@ -108,15 +184,32 @@ void KvPool::check() const {
     TICKERTAPE_ASSERT(!table.empty());
     for (const PageId page : table) ++counted.at(page);
   }
-  TICKERTAPE_ASSERT(counted == references_);
   std::uint32_t held = 0;
-  for (const std::uint32_t references : references_) held += references > 0 ? 1 : 0;
-  TICKERTAPE_ASSERT(held == num_held_);
+  std::uint32_t cached = 0;
+  std::size_t num_named = 0;
+  for (PageId page = 0; page < options_.num_pages; ++page) {
+    const Page& entry = pages_[page];
+    TICKERTAPE_ASSERT(counted[page] == entry.references);
+    held += entry.references > 0 ? 1 : 0;
+    cached += entry.references == 0 && entry.name != 0 ? 1 : 0;
+    if (entry.name == 0) continue;
+    ++num_named;
+    TICKERTAPE_ASSERT(named_.at(entry.name) == page);
+  }
+  TICKERTAPE_ASSERT(held == num_held_ && cached == num_cached_ && num_named == named_.size());
   std::vector<bool> is_free(options_.num_pages, false);
   for (const PageId page : free_) {
-    TICKERTAPE_ASSERT(references_.at(page) == 0 && !is_free[page]);
+    TICKERTAPE_ASSERT(pages_.at(page).references == 0 && pages_[page].name == 0 && !is_free[page]);
     is_free[page] = true;
   }
+  std::uint32_t listed = 0;
+  PageId before = kNone;
+  for (PageId page = oldest_; page != kNone; before = page, page = pages_[page].behind) {
+    const Page& entry = pages_[page];
+    TICKERTAPE_ASSERT(entry.references == 0 && entry.name != 0 && entry.before == before);
+    ++listed;
+  }
+  TICKERTAPE_ASSERT(before == newest_ && listed == num_cached_);
 }
 
 }  // namespace tickertape

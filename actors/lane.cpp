@@ -11,8 +11,10 @@ Lane::Lane(LaneOptions options, LaneHost& host, Backend& backend, std::shared_pt
     : host_(host),
       port_(std::move(port)),
       plans_(host.scheduler(), 1, kTagPlan),
-      allocator_(std::move(options.planner), host, *port_, plans_, options.max_queued_requests),
-      stepper_(backend, host, *port_, plans_, allocator_.inbox(), std::move(options.end_tokens)),
+      allocator_(options.planner, host, *port_, plans_, options.max_queued_requests,
+                 options.name_key),
+      stepper_(backend, host, *port_, plans_, allocator_.inbox(), std::move(options.end_tokens),
+               options.planner.is_static()),
       scope_(host.scheduler(), kTagLane) {
   stop_work_.lane = this;
   stop_work_.tag = kTagStop;
@@ -48,6 +50,7 @@ void Lane::request_stop() {
 
 void Lane::end_all(FinishReason reason, const ErrorInfo& error) {
   Delivery& delivery = stepper_.delivery();
+  delivery.release_held();
   // A plan that the stepper did not live to take holds sequences that only it knows.
   while (auto message = plans_.try_receive()) {
     for (const std::shared_ptr<Sequence>& sequence : message->ended) {

@@ -2,19 +2,33 @@
 #include "actors/planner.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <utility>
 
 #include <tickertape/assert.hpp>
 
-#include "actors/policies.hpp"
+#include "actors/admission.hpp"
+#include "actors/order.hpp"
+#include "actors/preemption.hpp"
 
 namespace tickertape::actors {
 
-Planner::Planner(PlannerOptions options) : options_(std::move(options)), pool_(options_.pool) {
+Planner::Planner(PlannerOptions options)
+    : options_(std::move(options)),
+      pool_(options_.pool),
+      host_(options_.num_host_pages),
+      line_(options_.order && options_.order->shares_by_client()),
+      swap_ns_per_page_(options_.swap_ns_per_page) {
   if (!options_.admission) options_.admission = prompt_only_admission();
-  if (!options_.preemption) options_.preemption = youngest_first_preemption();
-  if (!options_.order) options_.order = first_come_order();
+  if (!options_.order) options_.order = fcfs_order();
+  if (!options_.preemption) options_.preemption = youngest_first_preemption(options_.order);
+  if (options_.max_model_len == 0) {
+    options_.max_model_len = options_.pool.num_pages * options_.pool.page_size;
+  }
+  if (options_.static_batch_size == 0) options_.static_batch_size = options_.max_num_seqs;
+  // The baseline before paging shares nothing.
+  if (options_.is_static()) options_.prefix_caching = false;
   TICKERTAPE_ASSERT(options_.max_num_seqs > 0);
+  TICKERTAPE_ASSERT(options_.static_batch_size <= options_.max_num_seqs);
   TICKERTAPE_ASSERT(options_.max_num_batched_tokens >= options_.max_num_seqs);
   for (SlotId slot = 0; slot < options_.max_num_seqs; ++slot) free_slots_.insert(slot);
 }
@@ -22,81 +36,153 @@ Planner::Planner(PlannerOptions options) : options_(std::move(options)), pool_(o
 void Planner::add(const NewRequest& wanted, std::int64_t now_ns) {
   TICKERTAPE_ASSERT(wanted.prompt_tokens > 0 && wanted.num_choices > 0);
   TICKERTAPE_ASSERT(wanted.max_tokens >= wanted.prompt_tokens);
-  PlannedRequest request;
+  const auto [place, is_new] = requests_.try_emplace(wanted.id);
+  TICKERTAPE_ASSERT(is_new);
+  PlannedRequest& request = place->second;
   request.num_choices = wanted.num_choices;
   request.num_left = wanted.num_choices;
-  request.granted = wanted.granted;
-  const bool is_new = requests_.emplace(wanted.id, std::move(request)).second;
-  TICKERTAPE_ASSERT(is_new);
+  // A static batch is delivered when it is over: a window would stop it for ever.
+  request.granted =
+      options_.is_static() ? std::uint64_t{wanted.max_tokens} * wanted.num_choices : wanted.granted;
   for (std::uint32_t choice = 0; choice < wanted.num_choices; ++choice) {
-    add_choice(wanted, choice, now_ns);
+    add_choice(wanted, request, choice, now_ns);
   }
 }
 
-void Planner::add_choice(const NewRequest& wanted, std::uint32_t choice, std::int64_t now_ns) {
+void Planner::add_choice(const NewRequest& wanted, PlannedRequest& request, std::uint32_t choice,
+                         std::int64_t now_ns) {
   const SequenceId id = wanted.id + choice;
-  PlannedSequence sequence;
-  sequence.request = wanted.id;
+  const auto [place, is_new] = sequences_.try_emplace(id);
+  TICKERTAPE_ASSERT(is_new);
+  PlannedSequence& sequence = place->second;
+  sequence.first = wanted.id;
+  sequence.request = &request;
   sequence.view.id = id;
   sequence.view.arrival = next_arrival_++;
   sequence.view.arrival_ns = now_ns;
   sequence.view.priority = wanted.priority;
   sequence.view.client = wanted.client;
+  sequence.view.is_chat = wanted.is_chat;
   sequence.view.prompt_tokens = wanted.prompt_tokens;
   sequence.view.num_tokens = wanted.prompt_tokens;
   sequence.view.max_tokens = wanted.max_tokens;
   sequence.view.deadline_ns = wanted.deadline_ns;
   sequence.scores_prompt = wanted.scores_prompt && choice == 0;
-  const auto [place, is_new] = sequences_.emplace(id, sequence);
-  TICKERTAPE_ASSERT(is_new);
+  if (options_.prefix_caching) sequence.names = wanted.names;
   if (wanted.deadline_ns != kNoDeadline) deadlines_.emplace(wanted.deadline_ns, id);
-  insert_waiting(place->second);
+  if (request.has_credit()) join_line(sequence);
 }
 
 void Planner::commit(const Demand& demand) {
-  for (const RowDone& done : demand.done) {
-    PlannedSequence& sequence = get(done.id);
-    TICKERTAPE_ASSERT(sequence.in_flight);
-    land(sequence);
-    sequence.view.num_computed += done.num_computed;
-    sequence.view.num_tokens += done.num_emitted;
-    PlannedRequest& request = request_of(sequence);
-    request.emitted += done.num_emitted;
-    if (request.granted <= request.emitted) exhausted_.push_back(sequence.request);
-    sequence.num_scored += done.num_scored;
-    TICKERTAPE_ASSERT(sequence.view.num_computed <= sequence.view.num_tokens);
-    TICKERTAPE_ASSERT(sequence.view.num_tokens <= sequence.view.max_tokens);
-    if (done.ended && sequence.ending) {
-      // It ended by itself in the same pass: that end was delivered already.
-      std::erase_if(ended_, [&](const PlanEnded& ended) { return ended.id == done.id; });
+  learn(demand);
+  for (const RowDone& done : demand.done) commit_row(done);
+  for (const NamedPage& named : demand.named) {
+    const auto found = sequences_.find(named.id);
+    if (found == sequences_.end() || !options_.prefix_caching) continue;
+    found->second.names.push_back(named.name);
+    name_pages(found->second);
+  }
+  host_.give_back(landing_host_pages_);
+  landing_host_pages_.clear();
+  if (demand.swap_failed) {
+    for (const SequenceId id : swapping_) {
+      const auto found = sequences_.find(id);
+      if (found != sequences_.end()) lose_swapped(found->second);
     }
-    if (done.ended || sequence.ending) forget(done.id);
+  }
+  swapping_.clear();
+}
+
+void Planner::commit_row(const RowDone& done) {
+  PlannedSequence& sequence = get(done.id);
+  TICKERTAPE_ASSERT(sequence.in_flight > 0);
+  PlannedRequest& request = *sequence.request;
+  if (--sequence.in_flight == 0) land(sequence);
+  sequence.view.num_computed += done.num_computed;
+  sequence.view.num_tokens += done.num_emitted;
+  sequence.num_scored += done.num_scored;
+  request.emitted += done.num_emitted;
+  if (request.granted <= request.emitted) exhausted_.push_back(sequence.first);
+  TICKERTAPE_ASSERT(sequence.view.num_computed <= sequence.view.num_tokens);
+  TICKERTAPE_ASSERT(sequence.view.num_tokens <= sequence.view.max_tokens);
+  // A row that came to nothing says nothing good of what it read, either.
+  if (done.num_computed > 0) name_pages(sequence);
+  if (done.num_emitted > 0) {
+    profile_.reached(sequence.view);
+    line_.charge(sequence.view.client, std::uint64_t{2} * done.num_emitted);
+  }
+  if (done.ended && done.by_itself) profile_.ended(sequence.view);
+  sequence.ended = sequence.ended || done.ended;
+  if (sequence.in_flight > 0) return;
+  if (sequence.ended && sequence.ending) {
+    // It ended by itself in the same pass: that end was delivered already.
+    std::erase_if(ended_, [&](const PlanEnded& ended) { return ended.id == done.id; });
+  }
+  if (sequence.ended && !sequence.ending && batch_size_ > 0) {
+    sequence.finished = true;  // It keeps its place until the longest of its batch ends.
+  } else if (sequence.ended || sequence.ending) {
+    forget(sequence);
   }
 }
 
-/// The row of the pass is done, or was taken out of the plan.
+/// What the last plan took, for the estimates of the next ones.
+void Planner::learn(const Demand& demand) {
+  last_pass_ns_ = demand.pass_ns;
+  if (demand.pass_ns > 0 && planned_tokens_ > 0) {
+    pass_model_.observe(planned_tokens_, planned_context_, demand.pass_ns);
+  }
+  if (demand.swap_ns > 0 && planned_swaps_ > 0) {
+    const std::int64_t measured = demand.swap_ns / planned_swaps_;
+    constexpr std::int64_t kMemory = 8;  // Of so many measurements, about.
+    swap_ns_per_page_ = swap_ns_per_page_ == 0
+                            ? measured
+                            : swap_ns_per_page_ + (measured - swap_ns_per_page_) / kMemory;
+  }
+  planned_tokens_ = 0;
+  planned_context_ = 0;
+  planned_swaps_ = 0;
+}
+
+/// Tells the pool what the pages that are computed now hold.
+void Planner::name_pages(PlannedSequence& sequence) {
+  if (!sequence.running) return;
+  const std::uint32_t num_full = sequence.view.num_computed / pool_.options().page_size;
+  while (sequence.num_named < std::min<std::size_t>(num_full, sequence.names.size())) {
+    const PageName name = sequence.names[sequence.num_named];
+    pool_.name(sequence.view.id, sequence.num_named++, name);
+    const auto found = being_computed_.find(name);
+    if (found != being_computed_.end() && found->second == sequence.view.id) {
+      being_computed_.erase(found);
+    }
+  }
+}
+
+/// The last row of the pass is done.
 void Planner::land(PlannedSequence& sequence) {
-  if (sequence.samples) --request_of(sequence).in_flight;
-  sequence.in_flight = false;
-  sequence.samples = false;
+  if (std::exchange(sequence.samples, false)) --sequence.request->in_flight;
 }
 
 void Planner::apply(const ReaderEvent& event) {
   const auto found = requests_.find(event.id);
   if (found == requests_.end()) return;
-  found->second.granted = std::max(found->second.granted, event.granted);
-  const bool has_credit = found->second.granted > found->second.emitted;
-  const std::uint32_t num_choices = found->second.num_choices;  // The last end forgets the request.
+  PlannedRequest& request = found->second;
+  request.granted = std::max(request.granted, event.granted);
+  const bool has_credit = request.granted > request.emitted;
+  const std::uint32_t num_choices = request.num_choices;  // The last end forgets the request.
   for (std::uint32_t choice = 0; choice < num_choices; ++choice) {
-    const auto sequence = sequences_.find(event.id + choice);
-    if (sequence == sequences_.end() || sequence->second.ending) continue;
+    const auto place = sequences_.find(event.id + choice);
+    if (place == sequences_.end()) continue;
+    PlannedSequence& sequence = place->second;
+    if (sequence.ending || sequence.finished) continue;
     const auto& stopped = event.stopped;
     if (event.cancelled) {
-      end(event.id + choice, FinishReason::cancelled);
+      end(sequence, FinishReason::cancelled);
     } else if (std::find(stopped.begin(), stopped.end(), choice) != stopped.end()) {
-      end(event.id + choice, FinishReason::stop);
+      profile_.ended(sequence.view);
+      end(sequence, FinishReason::stop);
     } else if (has_credit) {
-      unpark(sequence->second);
+      unpark(sequence);
+      if (!sequence.running && !line_.contains(sequence.view.id)) join_line(sequence);
     }
   }
 }
@@ -105,10 +191,10 @@ void Planner::end_all(FinishReason reason) {
   std::vector<SequenceId> all;
   all.reserve(sequences_.size());
   for (const auto& [id, sequence] : sequences_) {
-    if (!sequence.ending) all.push_back(id);
+    if (!sequence.ending && !sequence.finished) all.push_back(id);
   }
   std::sort(all.begin(), all.end());
-  for (const SequenceId id : all) end(id, reason);
+  for (const SequenceId id : all) end(get(id), reason);
 }
 
 const PlannedSequence* Planner::find(SequenceId id) const {
@@ -121,76 +207,74 @@ const PlannedRequest* Planner::find_request(SequenceId id) const {
   return found == requests_.end() ? nullptr : &found->second;
 }
 
-void Planner::end(SequenceId id, FinishReason reason) {
-  PlannedSequence& sequence = get(id);
-  TICKERTAPE_ASSERT(!sequence.ending);
-  ended_.push_back(PlanEnded{id, reason});
-  if (sequence.in_flight) {
+void Planner::end(PlannedSequence& sequence, FinishReason reason) {
+  TICKERTAPE_ASSERT(!sequence.ending && !sequence.finished);
+  ended_.push_back(PlanEnded{sequence.view.id, reason});
+  if (sequence.in_flight > 0) {
     sequence.ending = true;  // The pass still writes its pages.
   } else {
-    forget(id);
+    forget(sequence);
   }
 }
 
-void Planner::forget(SequenceId id) {
-  PlannedSequence& sequence = get(id);
+void Planner::forget(PlannedSequence& sequence) {
+  const SequenceId id = sequence.view.id;
   unpark(sequence);
   if (sequence.running) {
     leave_running(sequence);
   } else {
-    erase_waiting(id);
+    leave_line(sequence);
   }
+  host_.give_back(sequence.swapped.pages);
   if (sequence.view.deadline_ns != kNoDeadline) deadlines_.erase({sequence.view.deadline_ns, id});
-  if (--request_of(sequence).num_left == 0) requests_.erase(sequence.request);
+  const SequenceId first = sequence.first;
+  if (--sequence.request->num_left == 0) requests_.erase(first);
   sequences_.erase(id);
 }
 
 void Planner::leave_running(PlannedSequence& sequence) {
+  for (std::size_t i = sequence.num_named; i < sequence.names.size(); ++i) {
+    const auto found = being_computed_.find(sequence.names[i]);
+    if (found != being_computed_.end() && found->second == sequence.view.id) {
+      being_computed_.erase(found);
+    }
+  }
   pool_.release(sequence.view.id);
-  sequence.view.pages = 0;
+  refresh_table(sequence);
+  sequence.num_named = 0;
   sequence.running = false;
   free_slots_.insert(sequence.slot);
   closed_slots_.push_back(sequence.slot);
-  std::erase(running_, sequence.view.id);
-  std::erase(request_of(sequence).running, sequence.view.id);
+  std::erase(running_, &sequence);
+  std::erase(sequence.request->running, sequence.view.id);
 }
 
-void Planner::insert_waiting(const PlannedSequence& sequence) {
-  const auto place_of = [&](const SequenceView& view) {
-    return std::pair(options_.order->rank(view), view.arrival);
-  };
-  const auto place = std::upper_bound(
-      waiting_.begin(), waiting_.end(), sequence.view, [&](const SequenceView& a, SequenceId b) {
-        return place_of(a) < place_of(sequences_.at(b).view);
-      });
-  waiting_.insert(place, sequence.view.id);
+void Planner::join_line(PlannedSequence& sequence) {
+  line_.insert({sequence.view.id, options_.order->rank(sequence.view), sequence.view.arrival,
+                sequence.view.client});
 }
 
-void Planner::erase_waiting(SequenceId id) {
-  const auto place = std::find(waiting_.begin(), waiting_.end(), id);
-  TICKERTAPE_ASSERT(place != waiting_.end());
-  waiting_.erase(place);
+void Planner::leave_line(const PlannedSequence& sequence) {
+  if (line_.contains(sequence.view.id)) line_.erase(sequence.view.id);
+}
+
+void Planner::refresh_table(PlannedSequence& sequence) {
+  sequence.table = pool_.pages(sequence.view.id);
+  sequence.view.pages = static_cast<std::uint32_t>(sequence.table.size());
 }
 
 void Planner::expire(std::int64_t now_ns) {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_ns) {
-    const auto [deadline, id] = *deadlines_.begin();
-    if (get(id).ending) {
-      deadlines_.erase(deadlines_.begin());
-      get(id).view.deadline_ns = kNoDeadline;
-    } else {
-      end(id, FinishReason::deadline);
-      if (PlannedSequence* left = sequences_.contains(id) ? &get(id) : nullptr) {
-        deadlines_.erase({deadline, id});
-        left->view.deadline_ns = kNoDeadline;
-      }
-    }
+    PlannedSequence& sequence = get(deadlines_.begin()->second);
+    deadlines_.erase(deadlines_.begin());
+    sequence.view.deadline_ns = kNoDeadline;
+    if (!sequence.ending && !sequence.finished) end(sequence, FinishReason::deadline);
   }
   if (options_.stall_timeout_ns == kNoDeadline) return;
   while (!stalled_.empty() && now_ns - stalled_.begin()->first >= options_.stall_timeout_ns) {
-    const SequenceId id = stalled_.begin()->second;
-    unpark(get(id));
-    end(id, FinishReason::stalled);
+    PlannedSequence& sequence = get(stalled_.begin()->second);
+    unpark(sequence);
+    end(sequence, FinishReason::stalled);
   }
 }
 
@@ -201,10 +285,13 @@ void Planner::update_parking(std::int64_t now_ns) {
     if (request == requests_.end() || request->second.granted > request->second.emitted) continue;
     for (SequenceId id = first; id < first + request->second.num_choices; ++id) {
       const auto found = sequences_.find(id);
-      if (found == sequences_.end() || found->second.ending || found->second.view.parked) continue;
-      found->second.view.parked = true;
-      found->second.view.parked_since_ns = now_ns;
+      if (found == sequences_.end()) continue;
+      PlannedSequence& sequence = found->second;
+      if (sequence.ending || sequence.finished || sequence.view.parked) continue;
+      sequence.view.parked = true;
+      sequence.view.parked_since_ns = now_ns;
       stalled_.emplace(now_ns, id);
+      leave_line(sequence);
     }
   }
   exhausted_.clear();
@@ -216,120 +303,14 @@ void Planner::unpark(PlannedSequence& sequence) {
   sequence.view.parked = false;
 }
 
-std::int64_t Planner::next_wake(std::int64_t now_ns) const {
-  std::int64_t wake = deadlines_.empty() ? kNoDeadline : deadlines_.begin()->first;
-  if (stalled_.empty()) return wake;
-  if (options_.stall_timeout_ns != kNoDeadline) {
-    wake = std::min(wake, stalled_.begin()->first + options_.stall_timeout_ns);
+/// What was moved for it is not there: it computes its tokens again.
+void Planner::lose_swapped(PlannedSequence& sequence) {
+  if (sequence.running) {
+    // The pass that read its pages has ended it, unless it had no row.
+    end(sequence, FinishReason::error);
+    return;
   }
-  if (waiting_.empty()) return wake;
-  for (const SequenceId id : running_) {  // Whose grace ends makes room for those who wait.
-    const SequenceView& view = sequences_.at(id).view;
-    const std::int64_t grace_ends = view.parked_since_ns + options_.park_grace_ns;
-    if (view.parked && grace_ends > now_ns) wake = std::min(wake, grace_ends);
-  }
-  return wake;
-}
-
-PoolView Planner::pool_view() const {
-  PoolView view;
-  view.num_pages = pool_.options().num_pages;
-  view.num_free = pool_.num_free();
-  view.page_size = pool_.options().page_size;
-  return view;
-}
-
-void Planner::fill(EngineStats& stats) const {
-  stats.num_running = running_.size();
-  stats.num_waiting = waiting_.size();
-  stats.num_parked = 0;
-  for (const SequenceId id : running_) stats.num_parked += sequences_.at(id).view.parked ? 1 : 0;
-  stats.held_tokens = count_held_tokens();
-  stats.pages_total = pool_.options().num_pages;
-  stats.pages_free = pool_.num_free();
-  stats.pages_cached = pool_.num_cached();
-  stats.pages_held = pool_.num_held();
-  stats.held_places = std::uint64_t{pool_.num_held()} * pool_.options().page_size;
-  stats.ticks = tick_;
-  stats.preemptions = preemptions_;
-  stats.recomputed_tokens = recomputed_tokens_;
-}
-
-/// A page that several choices share is counted once.
-std::uint64_t Planner::count_held_tokens() const {
-  const std::uint32_t page_size = pool_.options().page_size;
-  std::unordered_set<PageId> seen;
-  std::uint64_t sum = 0;
-  for (const SequenceId id : running_) {
-    const PlannedSequence& sequence = sequences_.at(id);
-    const std::uint32_t num_computed = sequence.view.num_computed;
-    if (request_of(sequence).num_choices == 1) {
-      sum += num_computed;
-      continue;
-    }
-    std::uint32_t first = 0;
-    for (const PageId page : pool_.pages(id)) {
-      const bool counts = pool_.references(page) == 1 || seen.insert(page).second;
-      if (counts && num_computed > first) sum += std::min(num_computed - first, page_size);
-      first += page_size;
-    }
-  }
-  return sum;
-}
-
-void Planner::check() const {
-  pool_.check();
-  check_requests();
-  TICKERTAPE_ASSERT(running_.size() + waiting_.size() == sequences_.size());
-  TICKERTAPE_ASSERT(running_.size() + free_slots_.size() == options_.max_num_seqs);
-  std::set<SlotId> slots(free_slots_);
-  std::size_t owners = 0;
-  for (const auto& [id, sequence] : sequences_) {
-    const auto pages = pool_.pages(id);
-    owners += pages.empty() ? 0 : 1;
-    TICKERTAPE_ASSERT(sequence.view.pages == pages.size());
-    TICKERTAPE_ASSERT(sequence.view.num_computed <= pages.size() * pool_.options().page_size);
-    TICKERTAPE_ASSERT(sequence.running || (pages.empty() && sequence.view.num_computed == 0));
-    if (sequence.running) TICKERTAPE_ASSERT(slots.insert(sequence.slot).second);
-    const bool stalled = stalled_.contains({sequence.view.parked_since_ns, id});
-    TICKERTAPE_ASSERT(stalled == sequence.view.parked);
-  }
-  TICKERTAPE_ASSERT(owners == pool_.num_owners());
-  for (const SequenceId id : running_) {
-    // What is written next is the writer's own page.
-    const PlannedSequence& sequence = sequences_.at(id);
-    const std::uint32_t page = sequence.view.num_computed / pool_.options().page_size;
-    const auto pages = pool_.pages(id);
-    TICKERTAPE_ASSERT(page >= pages.size() || pool_.references(pages[page]) == 1);
-  }
-  for (std::size_t i = 1; i < running_.size(); ++i) {
-    TICKERTAPE_ASSERT(sequences_.at(running_[i - 1]).view.arrival <
-                      sequences_.at(running_[i]).view.arrival);
-  }
-}
-
-void Planner::check_requests() const {
-  std::size_t num_left = 0;
-  std::size_t num_running = 0;
-  for (const auto& [first, request] : requests_) {
-    std::uint32_t left = 0;
-    std::uint64_t in_flight = 0;
-    for (SequenceId id = first; id < first + request.num_choices; ++id) {
-      const PlannedSequence* sequence = find(id);
-      if (sequence == nullptr) continue;
-      ++left;
-      in_flight += sequence->samples ? 1 : 0;
-      const auto& running = request.running;
-      TICKERTAPE_ASSERT(std::binary_search(running.begin(), running.end(), id) ==
-                        sequence->running);
-    }
-    TICKERTAPE_ASSERT(left > 0 && left == request.num_left);
-    TICKERTAPE_ASSERT(in_flight == request.in_flight);
-    TICKERTAPE_ASSERT(request.emitted + request.in_flight <= request.granted);
-    num_left += left;
-    num_running += request.running.size();
-  }
-  TICKERTAPE_ASSERT(num_left == sequences_.size() && num_running == running_.size());
+  host_.give_back(std::exchange(sequence.swapped, SwappedOut()).pages);
 }
 
 }  // namespace tickertape::actors

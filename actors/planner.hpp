@@ -1,10 +1,8 @@
 // Planner: the scheduling state, and the one function that decides a tick.
 #pragma once
-#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,67 +11,49 @@
 #include <tickertape/policy.hpp>
 #include <tickertape/stats.hpp>
 
+#include "actors/host_pool.hpp"
+#include "actors/length_profile.hpp"
+#include "actors/pass_model.hpp"
 #include "actors/plan.hpp"
+#include "actors/planned.hpp"
+#include "actors/planner_options.hpp"
+#include "actors/waiting_line.hpp"
 
 namespace tickertape::actors {
 
-struct PlannerOptions {
-  KvPoolOptions pool;
-  std::uint32_t max_num_seqs = 64;
-  std::uint32_t max_num_batched_tokens = 512;
-  std::uint32_t prefill_chunk = 0;  ///< Most prompt tokens of one sequence per tick; 0 = what fits.
-  std::int64_t park_grace_ns = 0;
-  std::int64_t stall_timeout_ns = kNoDeadline;
-  std::shared_ptr<const AdmissionPolicy> admission;
-  std::shared_ptr<const PreemptionPolicy> preemption;
-  std::shared_ptr<const OrderPolicy> order;
-};
-
-/// A request as planning sees it: what its choices share.
-struct PlannedRequest {
-  std::uint32_t num_choices = 1;
-  std::uint32_t num_left = 0;       ///< Choices that have not ended.
-  std::vector<SequenceId> running;  ///< Choices that run, lowest first.
-  std::uint64_t granted = 0;        ///< Tokens that the reader allows in all.
-  std::uint64_t emitted = 0;        ///< Tokens sampled and delivered.
-  std::uint64_t in_flight = 0;      ///< Rows under way that sample: they count against the window.
-
-  [[nodiscard]] bool has_credit() const noexcept { return granted > emitted + in_flight; }
-};
-
-/// A sequence (one choice of a request) as planning sees it.
-struct PlannedSequence {
-  SequenceView view;
-  SequenceId request = 0;
-  bool running = false;
-  SlotId slot = 0;
-  bool in_flight = false;  ///< Has a row in the pass that runs now.
-  bool samples = false;    ///< And that row samples.
-  bool ending = false;     ///< Ended while in flight: its pages are fenced until the pass is done.
-  bool scores_prompt = false;
-  std::uint32_t num_scored = 0;
-  std::uint32_t num_lost = 0;  ///< Tokens whose K and V its preemption threw away.
-};
-
-/// Knows nothing: every answer may become as long as it is allowed to.
-class NoForecast final : public LengthForecast {
- public:
-  void survival(const SequenceView&, std::span<const std::uint32_t>,
-                std::span<std::uint32_t> out) const override {
-    std::fill(out.begin(), out.end(), kCertain);
-  }
+/// What planning has counted since it began.
+struct PlannerCounters {
+  std::uint64_t recomputed_tokens = 0;
+  std::uint64_t recompute_preemptions = 0;
+  std::uint64_t swap_preemptions = 0;
+  std::uint64_t pages_swapped_out = 0;
+  std::uint64_t pages_swapped_in = 0;
+  std::uint64_t prefix_queries = 0;  ///< Prompt tokens looked up.
+  std::uint64_t prefix_hits = 0;     ///< Prompt tokens found.
+  std::uint64_t slot_ticks = 0;      ///< Slots offered, summed over ticks.
+  std::uint64_t useful_slot_ticks = 0;
+  std::uint64_t computed_tokens = 0;
+  std::uint64_t prompt_padding_tokens = 0;
+  std::uint64_t finished_row_tokens = 0;
+  std::uint64_t waits = 0;  ///< Ticks that a row waited for room instead of preempting.
 };
 
 /// The scheduling state of an engine: a plain value. Given the same calls with the same arguments
 /// it gives the same plans, everywhere: all arithmetic is in integers.
+///
+/// Rules: docs/contracts.md, section "Scheduling". The parts: make_plan.cpp fills the passes,
+/// admit.cpp starts sequences, make_room.cpp takes pages from them, static_batch.cpp is the
+/// baseline.
 class Planner {
  public:
   explicit Planner(PlannerOptions options);
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
 
   /// Puts the choices of a request into the waiting line.
   void add(const NewRequest& request, std::int64_t now_ns);
 
-  /// Takes in what the last pass gave.
+  /// Takes in what the last plan came to.
   void commit(const Demand& demand);
 
   /// Takes in what a reader did. Unknown (ended) requests and choices are ignored.
@@ -87,78 +67,138 @@ class Planner {
   void end_all(FinishReason reason);
 
   [[nodiscard]] std::size_t num_running() const noexcept { return running_.size(); }
-  [[nodiscard]] std::size_t num_waiting() const noexcept { return waiting_.size(); }
+  [[nodiscard]] std::size_t num_waiting() const noexcept {
+    return sequences_.size() - running_.size();
+  }
   [[nodiscard]] const KvPool& pool() const noexcept { return pool_; }
+  [[nodiscard]] const HostPool& host_pool() const noexcept { return host_; }
+  [[nodiscard]] const LengthProfile& profile() const noexcept { return profile_; }
+  [[nodiscard]] const PassModel& pass_model() const noexcept { return pass_model_; }
+  [[nodiscard]] const PlannerCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] const PlannedSequence* find(SequenceId id) const;
   [[nodiscard]] const PlannedRequest* find_request(SequenceId id) const;
   [[nodiscard]] const PlannerOptions& options() const noexcept { return options_; }
 
+  /// Names that pages have come to have, and lost, since the last call.
+  [[nodiscard]] KvPool::NameChanges take_name_changes() { return pool_.take_name_changes(); }
+
   /// Writes the gauges and the planner's counters.
   void fill(EngineStats& stats) const;
 
-  /// Asserts every invariant between tables, lists and pool. For tests and debug builds.
+  /// Asserts every invariant between tables, lists and pools. For tests and debug builds.
   void check() const;
 
  private:
   struct Tick;
 
   PlannedSequence& get(SequenceId id) { return sequences_.at(id); }
-  PlannedRequest& request_of(const PlannedSequence& sequence) {
-    return requests_.at(sequence.request);
-  }
-  [[nodiscard]] const PlannedRequest& request_of(const PlannedSequence& sequence) const {
-    return requests_.at(sequence.request);
-  }
-  void add_choice(const NewRequest& wanted, std::uint32_t choice, std::int64_t now_ns);
-  void end(SequenceId id, FinishReason reason);
-  void forget(SequenceId id);
+
+  // planner.cpp: what changes between plans.
+  void add_choice(const NewRequest& wanted, PlannedRequest& request, std::uint32_t choice,
+                  std::int64_t now_ns);
+  void commit_row(const RowDone& done);
+  void name_pages(PlannedSequence& sequence);
+  void land(PlannedSequence& sequence);
+  void end(PlannedSequence& sequence, FinishReason reason);
+  void forget(PlannedSequence& sequence);
   void leave_running(PlannedSequence& sequence);
-  void insert_waiting(const PlannedSequence& sequence);
-  void erase_waiting(SequenceId id);
+  void join_line(PlannedSequence& sequence);
+  void leave_line(const PlannedSequence& sequence);
+  void refresh_table(PlannedSequence& sequence);
   void expire(std::int64_t now_ns);
   void update_parking(std::int64_t now_ns);
   void unpark(PlannedSequence& sequence);
+  void lose_swapped(PlannedSequence& sequence);
+  void learn(const Demand& demand);
+
+  // make_plan.cpp
   void plan_running(Tick& tick, bool decodes);
   void plan_row(Tick& tick, PlannedSequence& sequence);
+  void add_rows(Tick& tick, PlannedSequence& sequence, PlanRow row);
   [[nodiscard]] bool may_sample(Tick& tick, const PlannedSequence& sequence);
-  void land(PlannedSequence& sequence);
-  [[nodiscard]] bool grow(Tick& tick, SequenceId id, std::uint32_t num_tokens);
-  [[nodiscard]] bool make_room(Tick& tick, SequenceId grower);
+  void limit_prefill(Tick& tick) const;
+  void finish(Tick& tick);
+  void count(const Tick& tick);
+  [[nodiscard]] std::int64_t next_wake(std::int64_t now_ns) const;
+
+  // make_room.cpp
+  [[nodiscard]] bool grow(Tick& tick, PlannedSequence& sequence, std::uint32_t num_tokens);
+  [[nodiscard]] bool make_room(Tick& tick, PlannedSequence& grower);
+  void take_back_row(Tick& tick, PlannedSequence& sequence);
+  [[nodiscard]] bool better_waits(const PlannedSequence& victim) const;
   [[nodiscard]] std::size_t oldest_runnable() const;
-  void preempt(Tick& tick, SequenceId victim);
-  void admit_waiting(Tick& tick);
+  void preempt(Tick& tick, PlannedSequence& victim);
+  [[nodiscard]] Notice::How method_for(const Tick& tick, const PlannedSequence& victim) const;
+  [[nodiscard]] std::int64_t recompute_cost_ns(const PlannedSequence& victim) const;
+  void swap_out(Tick& tick, PlannedSequence& victim);
+  [[nodiscard]] std::uint32_t num_found_by_name(const PlannedSequence& sequence) const;
+  [[nodiscard]] std::uint32_t pages_freed_by(const PlannedSequence& victim,
+                                             const PlannedSequence& candidate) const;
   [[nodiscard]] bool evict_parked(Tick& tick);
-  void fail_hopeless(Tick& tick);
+  [[nodiscard]] bool preempt_lower_class(Tick& tick, const PlannedSequence& candidate);
+
+  // admit.cpp
+  void admit_waiting(Tick& tick);
+  void admit_higher_class(Tick& tick);
+  [[nodiscard]] bool admit_next(Tick& tick, SequenceId id);
+  [[nodiscard]] bool must_wait_for_others(const PlannedSequence& candidate) const;
+  [[nodiscard]] bool is_hopeless(const Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] bool fits(Tick& tick, const PlannedSequence& candidate) const;
-  void admit(Tick& tick, SequenceId id);
+  [[nodiscard]] bool fits(const Tick& tick, const PlannedSequence& candidate,
+                          std::span<const SequenceView> running, std::uint32_t num_more) const;
+  void admit(Tick& tick, PlannedSequence& sequence);
+  void take_place(Tick& tick, PlannedSequence& sequence);
+  void swap_in(Tick& tick, PlannedSequence& sequence);
+  void find_prefix(PlannedSequence& sequence);
   void share_prompt(Tick& tick, PlannedSequence& sequence);
   [[nodiscard]] bool shares_prompt(const PlannedSequence& sequence) const;
   [[nodiscard]] const PlannedSequence* donor(const PlannedSequence& candidate) const;
   [[nodiscard]] bool waits_for_sibling(const PlannedSequence& candidate) const;
-  [[nodiscard]] std::uint64_t count_held_tokens() const;
-  void check_requests() const;
+  [[nodiscard]] std::span<const PageName> wanted_names(const PlannedSequence& sequence) const;
+  [[nodiscard]] bool waits_for_prefix(const PlannedSequence& candidate) const;
+  void fail_hopeless(Tick& tick);
   void refresh_views(Tick& tick) const;
   [[nodiscard]] PoolView pool_view() const;
-  [[nodiscard]] std::int64_t next_wake(std::int64_t now_ns) const;
-  void finish(Tick& tick);
+
+  // static_batch.cpp
+  void plan_static(Tick& tick);
+  void form_batch(Tick& tick);
+  [[nodiscard]] std::vector<SequenceId> choose_batch() const;
+  [[nodiscard]] std::int64_t static_wake_ns() const;
+
+  // planner_view.cpp
+  [[nodiscard]] std::uint64_t count_held_tokens() const;
+  void check_sequence(const PlannedSequence& sequence) const;
+  void check_requests() const;
+  void check_order() const;
 
   PlannerOptions options_;
   KvPool pool_;
+  HostPool host_;
+  LengthProfile profile_;
+  PassModel pass_model_;
+  WaitingLine line_;                                         ///< Those that wait and have credit.
   std::unordered_map<SequenceId, PlannedRequest> requests_;  ///< By the id of choice 0.
   std::unordered_map<SequenceId, PlannedSequence> sequences_;
-  std::vector<SequenceId> running_;  ///< Oldest first.
-  std::vector<SequenceId> waiting_;  ///< In the order policy's order.
+  std::vector<PlannedSequence*> running_;  ///< Oldest first.
   std::set<std::pair<std::int64_t, SequenceId>> deadlines_;
   std::set<std::pair<std::int64_t, SequenceId>> stalled_;  ///< Out of credit, since when.
   std::vector<SequenceId> exhausted_;  ///< Requests whose window the last pass used up.
-  NoForecast forecast_;
+  std::unordered_map<PageName, SequenceId> being_computed_;  ///< Prompt pages, and by whom.
   std::set<SlotId> free_slots_;
   std::vector<SlotId> closed_slots_;
   std::vector<PlanEnded> ended_;
+  std::vector<PageId> landing_host_pages_;  ///< Read by moves that are under way.
+  std::vector<SequenceId> swapping_;        ///< Moved by the plan under way.
+  std::uint64_t planned_tokens_ = 0;        ///< Of the plan under way, for the model of its time.
+  std::uint64_t planned_context_ = 0;
+  std::uint32_t planned_swaps_ = 0;
+  std::int64_t swap_ns_per_page_ = 0;
+  std::int64_t last_pass_ns_ = 0;
+  std::uint32_t batch_size_ = 0;  ///< Of the static batch under way; 0 = none.
   std::uint64_t next_arrival_ = 0;
   std::uint64_t tick_ = 0;
-  std::uint64_t preemptions_ = 0;
-  std::uint64_t recomputed_tokens_ = 0;
+  PlannerCounters counters_;
 };
 
 }  // namespace tickertape::actors

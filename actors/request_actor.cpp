@@ -128,6 +128,12 @@ void RequestActor::on_other(StreamEvent& event, Choice& its_choice) {
   switch (event.kind) {
     case StreamEvent::Kind::started:
       if (started_ns_ < 0) started_ns_ = event.at_ns;
+      if (event.details) {
+        // The prompt is the same for all choices.
+        finish_.usage.cached_tokens =
+            std::max(finish_.usage.cached_tokens, event.details->cached_tokens);
+        finish_.timings.cached_tokens = finish_.usage.cached_tokens;
+      }
       break;
     case StreamEvent::Kind::scores:
       for (PromptLogprob& score : event.details->scores) {
@@ -136,9 +142,11 @@ void RequestActor::on_other(StreamEvent& event, Choice& its_choice) {
       break;
     case StreamEvent::Kind::preempted:
       ++finish_.timings.preemptions;
+      if (event.details) finish_.timings.swapped_pages += event.details->swapped_pages;
       output_->more().notice = Notice{Notice::Kind::preempted, event.how};
       break;
     case StreamEvent::Kind::resumed:
+      if (event.details) finish_.timings.swapped_pages += event.details->swapped_pages;
       output_->more().notice = Notice{Notice::Kind::resumed, event.how};
       break;
     case StreamEvent::Kind::end:

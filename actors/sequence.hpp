@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <tickertape/logit_processor.hpp>
@@ -27,6 +28,8 @@ struct Sequence {
   std::uint32_t choice = 0;
   std::int32_t prompt_logprobs = -1;
   std::shared_ptr<Stream> stream;
+  std::string cache_salt;            ///< Prefixes are shared within one salt only.
+  std::vector<PageName> page_names;  ///< Of its full pages; the allocator's.
 
   bool queued = true;               ///< Never admitted yet: it counts in the queue at the door.
   std::uint32_t queued_tokens = 0;  ///< Prompt tokens that it counts for there.

@@ -12,14 +12,16 @@
 namespace tickertape::actors {
 
 StepperActor::StepperActor(Backend& backend, LaneHost& host, LanePort& port, Plans& plans,
-                           AllocatorInbox& allocator, std::vector<TokenId> end_tokens)
+                           AllocatorInbox& allocator, std::vector<TokenId> end_tokens,
+                           bool holds_batches)
     : backend_(backend),
       host_(host),
       port_(port),
       plans_(plans),
       allocator_(allocator),
       end_tokens_(std::move(end_tokens)),
-      delivery_(host, port) {}
+      delivery_(host, port, holds_batches),
+      holds_batches_(holds_batches) {}
 
 runtime::Task<> StepperActor::run(runtime::StopSource& stop) {
   Demand demand;
@@ -31,55 +33,94 @@ runtime::Task<> StepperActor::run(runtime::StopSource& stop) {
     if (!received) break;
     PlanMessage message = std::move(*received.message);
     take_plan(message);
-    if (!message.plan.rows.empty()) {
-      start_pass(message);
-      while (pass_.num_pending > 0) {
-        const auto completed = co_await host_.completions().receive(&stop);
-        if (!completed) break;
-        end_operation(*completed.message);
-      }
-      if (pass_.num_pending > 0 || pass_.result.status == PassStatus::abandoned) break;
-      demand = commit(message.plan, pass_.result);
+    start_pass(message);
+    while (pass_.num_pending > 0) {
+      const auto completed = co_await host_.completions().receive(&stop);
+      if (!completed) break;
+      end_operation(*completed.message);
     }
+    if (pass_.num_pending > 0 || pass_.abandoned) break;
+    demand = commit(message.plan);
     delivery_.flush();
   }
 }
 
 void StepperActor::start_pass(const PlanMessage& message) {
+  const Plan& plan = message.plan;
   pass_ = Pass();
-  if (!message.plan.copies.empty()) {
-    std::vector<PageMove> moves;
-    moves.reserve(message.plan.copies.size());
-    for (const PageCopy& copy : message.plan.copies)
-      moves.push_back(PageMove{0, copy.from, copy.to});
+  pass_.started_ns = host_.now();
+  start_moves(plan);
+  // Operations take effect in their order: passes need not wait for moves, nor for each other.
+  pass_.first_forward = next_ticket_;
+  pass_.slices.resize(plan.rows.empty() ? 0 : plan.rows.back().slice + 1);
+  std::size_t first = 0;
+  while (first < plan.rows.size()) {
+    std::size_t end = first;
+    while (end < plan.rows.size() && plan.rows[end].slice == plan.rows[first].slice) ++end;
+    Batch batch = make_batch(plan, first, end);
+    if (first == 0) {
+      batch.closed = plan.closed;
+      for (const PlanOpened& opened : plan.opened) open_slot(batch, opened, *slots_[opened.slot]);
+    }
     ++pass_.num_pending;
-    backend_.copy_pages(next_ticket_++, moves);
+    backend_.forward(next_ticket_++, batch);
+    first = end;
   }
-  // Operations take effect in their order: the pass need not wait for the copies.
-  const Batch batch = make_batch(message);
+  pass_.end = next_ticket_;
+}
+
+void StepperActor::start_moves(const Plan& plan) {
+  pass_.first_move = next_ticket_;
+  move(plan.swap_out, &Backend::swap_out);
+  move(plan.swap_in, &Backend::swap_in);
+  pass_.num_swaps = pass_.num_pending;
+  move(plan.copies, &Backend::copy_pages);
+}
+
+void StepperActor::move(const std::vector<PageCopy>& copies,
+                        void (Backend::*operation)(Ticket, std::span<const PageMove>)) {
+  if (copies.empty()) return;
+  std::vector<PageMove> moves;
+  moves.reserve(copies.size());
+  for (const PageCopy& copy : copies) moves.push_back(PageMove{0, copy.from, copy.to});
   ++pass_.num_pending;
-  pass_.forward = next_ticket_++;
-  backend_.forward(pass_.forward, batch);
+  (backend_.*operation)(next_ticket_++, moves);
 }
 
 void StepperActor::end_operation(Ticket ticket) {
-  TICKERTAPE_ASSERT(pass_.num_pending > 0 && ticket <= pass_.forward);
+  TICKERTAPE_ASSERT(pass_.num_pending > 0 && ticket >= pass_.first_move && ticket < next_ticket_);
   --pass_.num_pending;
   BatchResult result = backend_.take(ticket);
-  const bool copy_failed = ticket != pass_.forward && result.status != PassStatus::ok;
-  if (ticket == pass_.forward && pass_.result.status == PassStatus::ok) {
-    pass_.result = std::move(result);
-  } else if (copy_failed) {
-    pass_.result = std::move(result);  // What the pass read was not there: no row counts.
+  const bool is_swap = ticket < pass_.first_move + pass_.num_swaps;
+  if (is_swap) pass_.swapped_ns = host_.now();
+  if (result.status == PassStatus::abandoned) pass_.abandoned = true;
+  if (result.status == PassStatus::failed) {
+    if (result.fault.empty()) result.fault = "the backend failed";
+    if (is_swap) {
+      // It costs those that were moved, nobody else.
+      pass_.swap_fault = std::move(result.fault);
+    } else {
+      // What a pass read may not have been there: no row of the tick counts.
+      pass_.fault = std::move(result.fault);
+    }
+    return;
+  }
+  if (ticket >= pass_.first_forward) {
+    pass_.slices.at(ticket - pass_.first_forward) = std::move(result);
   }
 }
 
 void StepperActor::take_plan(PlanMessage& message) {
   const Plan& plan = message.plan;
+  if (plan.batch_ended) delivery_.release_held();
+  if (holds_batches_) {
+    // Those that ended kept their slots, for the rows that a static batch computes all the same.
+    for (const SlotId slot : plan.closed) slots_[slot].reset();
+  }
   for (const PlanPreempted& preempted : plan.preempted) {
     const std::shared_ptr<Sequence> sequence = leave_slot(preempted.id);
     TICKERTAPE_ASSERT(sequence != nullptr);
-    delivery_.notify(*sequence, StreamEvent::Kind::preempted, preempted.how);
+    delivery_.notify(*sequence, preempted);
   }
   for (std::size_t i = 0; i < plan.ended.size(); ++i) {
     ErrorInfo error;
@@ -92,9 +133,7 @@ void StepperActor::take_plan(PlanMessage& message) {
   for (std::size_t i = 0; i < plan.opened.size(); ++i) {
     const PlanOpened& opened = plan.opened[i];
     if (opened.slot >= slots_.size()) slots_.resize(opened.slot + 1);
-    delivery_.notify(*message.opened[i],
-                     opened.resumed ? StreamEvent::Kind::resumed : StreamEvent::Kind::started,
-                     Notice::How::recompute);
+    delivery_.notify(*message.opened[i], opened);
     if (!opened.resumed) port_.counters().prompt_tokens.fetch_add(message.opened[i]->prompt_length);
     slots_[opened.slot] = std::move(message.opened[i]);
   }
@@ -107,14 +146,16 @@ std::shared_ptr<Sequence> StepperActor::leave_slot(SequenceId id) {
   return nullptr;
 }
 
-Batch StepperActor::make_batch(const PlanMessage& message) const {
+Batch StepperActor::make_batch(const Plan& plan, std::size_t first, std::size_t end) const {
   Batch batch;
-  const Plan& plan = message.plan;
-  batch.closed = plan.closed;
-  batch.page_tables.push_back(plan.tables);
-  batch.rows.reserve(plan.rows.size());
-  for (const PlanOpened& opened : plan.opened) open_slot(batch, opened, *slots_[opened.slot]);
-  for (const PlanRow& planned : plan.rows) {
+  PageTables& tables = batch.page_tables.emplace_back();
+  const std::uint32_t first_page = plan.tables.offsets[first];
+  const std::uint32_t end_page = plan.tables.offsets[end];
+  tables.pages.assign(plan.tables.pages.begin() + first_page, plan.tables.pages.begin() + end_page);
+  batch.rows.reserve(end - first);
+  for (std::size_t i = first; i < end; ++i) {
+    tables.offsets.push_back(plan.tables.offsets[i] - first_page);
+    const PlanRow& planned = plan.rows[i];
     const Sequence& sequence = *slots_[planned.slot];
     TICKERTAPE_ASSERT(sequence.id == planned.id);
     Row row;
@@ -129,6 +170,7 @@ Batch StepperActor::make_batch(const PlanMessage& message) const {
     add_ids(batch, row, planned, sequence);
     batch.rows.push_back(row);
   }
+  tables.offsets.push_back(end_page - first_page);
   return batch;
 }
 
@@ -156,8 +198,13 @@ void StepperActor::add_ids(Batch& batch, Row& row, const PlanRow& planned,
                            const Sequence& sequence) const {
   const std::size_t first = planned.first_position;
   const std::size_t end = first + planned.num_tokens;
-  TICKERTAPE_ASSERT(end <= sequence.tokens.size());
   row.first_id = static_cast<std::uint32_t>(batch.ids.size());
+  if (planned.kind == RowKind::padding) {
+    batch.ids.insert(batch.ids.end(), planned.num_tokens,
+                     sequence.tokens[sequence.prompt_length - 1]);
+    return;
+  }
+  TICKERTAPE_ASSERT(end <= sequence.tokens.size());
   batch.ids.insert(batch.ids.end(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(first),
                    sequence.tokens.begin() + static_cast<std::ptrdiff_t>(end));
   if (planned.output == RowOutput::all_logprobs) {
@@ -165,36 +212,75 @@ void StepperActor::add_ids(Batch& batch, Row& row, const PlanRow& planned,
   }
 }
 
-Demand StepperActor::commit(const Plan& plan, const BatchResult& result) {
+Demand StepperActor::commit(const Plan& plan) {
   Demand demand;
   demand.done.reserve(plan.rows.size());
-  for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+  demand.swap_failed = !pass_.swap_fault.empty();
+  if (pass_.num_swaps > 0) demand.swap_ns = pass_.swapped_ns - pass_.started_ns;
+  if (!plan.rows.empty() && pass_.fault.empty()) demand.pass_ns = host_.now() - pass_.started_ns;
+  std::size_t index = 0;  // Of the row in its slice.
+  bool ended_in_tick = false;
+  for (std::size_t i = 0; i < plan.rows.size(); ++i, ++index) {
     const PlanRow& planned = plan.rows[i];
-    Sequence& sequence = *slots_[planned.slot];
-    ++sequence.ticks;
+    if (i > 0 && planned.slice != plan.rows[i - 1].slice) index = 0;
+    if (planned.kind == RowKind::finished) go_on_for_nothing(planned, index);
+    if (planned.kind != RowKind::work) continue;
+    const bool is_first = i == 0 || plan.rows[i - 1].id != planned.id;
+    if (is_first) ++slots_[planned.slot]->ticks;
+    const BatchResult& result = pass_.slices[planned.slice];
+    const bool is_lost = !pass_.fault.empty() || lost_by_swap(plan, planned);
+    const RowResult* const row = is_lost ? nullptr : &result.rows[index];
     RowDone done;
     done.id = planned.id;
-    if (result.status != PassStatus::ok) {
-      delivery_.end(sequence, FinishReason::error,
-                    ErrorInfo{Errc::backend_failed, result.fault, {}, 0});
-      done.ended = true;
-    } else if (result.rows[i].bad_numbers) {
-      delivery_.end(
-          sequence, FinishReason::error,
-          ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite", {}, 0});
-      done.ended = true;
-    } else if (!result.rows[i].fault.empty()) {
-      // What a client's own settings can come to is no possible token; else a processor failed.
-      const Errc code = sequence.logit_processor ? Errc::internal : Errc::invalid_request;
-      delivery_.end(sequence, FinishReason::error, ErrorInfo{code, result.rows[i].fault, {}, 0});
+    if (!is_first && ended_in_tick) {
+      done.ended = true;  // By an earlier row.
+    } else if (ends_by_fault(planned, row)) {
       done.ended = true;
     } else {
-      done = commit_row(planned, result, result.rows[i]);
+      done = commit_row(planned, result, *row);
     }
-    if (done.ended) slots_[planned.slot].reset();
+    ended_in_tick = done.ended;
+    const bool is_last = i + 1 == plan.rows.size() || plan.rows[i + 1].id != planned.id;
+    if (done.ended && is_last && !holds_batches_) slots_[planned.slot].reset();
     demand.done.push_back(done);
   }
   return demand;
+}
+
+/// What a static batch lets an ended sequence say: the next row reads it, nobody else does.
+void StepperActor::go_on_for_nothing(const PlanRow& planned, std::size_t index) {
+  std::vector<TokenId>& tokens = slots_[planned.slot]->tokens;
+  const BatchResult& result = pass_.slices[planned.slice];
+  const bool has_token = pass_.fault.empty() && result.rows[index].num_tokens > 0;
+  tokens.push_back(has_token ? result.tokens[result.rows[index].first_token] : tokens.back());
+}
+
+/// Its pages did not come back from the host.
+bool StepperActor::lost_by_swap(const Plan& plan, const PlanRow& planned) const {
+  if (pass_.swap_fault.empty()) return false;
+  return std::any_of(plan.opened.begin(), plan.opened.end(), [&](const PlanOpened& opened) {
+    return opened.id == planned.id && opened.resumed && opened.how == Notice::How::swap;
+  });
+}
+
+/// Ends the row's sequence if its result is none. `row` is null when the whole tick failed.
+bool StepperActor::ends_by_fault(const PlanRow& planned, const RowResult* row) {
+  Sequence& sequence = *slots_[planned.slot];
+  ErrorInfo error;
+  if (row == nullptr) {
+    const std::string& fault = pass_.fault.empty() ? pass_.swap_fault : pass_.fault;
+    error = ErrorInfo{Errc::backend_failed, fault, {}, 0};
+  } else if (row->bad_numbers) {
+    error = ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite", {}, 0};
+  } else if (!row->fault.empty()) {
+    // What a client's own settings can come to is no possible token; else a processor failed.
+    const Errc code = sequence.logit_processor ? Errc::internal : Errc::invalid_request;
+    error = ErrorInfo{code, row->fault, {}, 0};
+  } else {
+    return false;
+  }
+  delivery_.end(sequence, FinishReason::error, std::move(error));
+  return true;
 }
 
 RowDone StepperActor::commit_row(const PlanRow& planned, const BatchResult& result,
@@ -218,6 +304,7 @@ RowDone StepperActor::commit_row(const PlanRow& planned, const BatchResult& resu
     deliver_token(sequence, result, row, reason);
     done.num_emitted = 1;
     done.ended = reason != FinishReason::none;
+    done.by_itself = reason == FinishReason::stop;
   }
   return done;
 }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <tickertape/backend.hpp>
@@ -20,31 +22,48 @@ namespace tickertape::actors {
 /// Thread rules: the lane.
 class StepperActor {
  public:
-  /// `end_tokens`: sorted; a sampled one ends its sequence unless ignore_eos.
+  /// `end_tokens`: sorted; a sampled one ends its sequence unless ignore_eos. `holds_batches`:
+  /// what is generated is delivered when a plan says that its batch ended.
   StepperActor(Backend& backend, LaneHost& host, LanePort& port, Plans& plans,
-               AllocatorInbox& allocator, std::vector<TokenId> end_tokens);
+               AllocatorInbox& allocator, std::vector<TokenId> end_tokens,
+               bool holds_batches = false);
 
   [[nodiscard]] runtime::Task<> run(runtime::StopSource& stop);
 
   [[nodiscard]] Delivery& delivery() noexcept { return delivery_; }
 
  private:
-  /// The operations of a tick that the backend works on.
+  /// The operations of a tick that the backend works on; their tickets follow each other.
   struct Pass {
+    Ticket first_move = 0;     ///< Swaps and copies,
+    Ticket first_forward = 0;  ///< then a forward for each slice.
+    Ticket end = 0;            ///< One beyond the last.
     std::size_t num_pending = 0;
-    Ticket forward = 0;
-    BatchResult result;  ///< The forward's, or the copies' when those failed.
+    std::size_t num_swaps = 0;  ///< Of the moves, the first ones.
+    std::int64_t started_ns = 0;
+    std::int64_t swapped_ns = 0;  ///< When the last swap was complete.
+    bool abandoned = false;
+    std::string swap_fault;  ///< What was moved is lost.
+    std::string fault;       ///< Of a copy or a pass: no row counts.
+    std::vector<BatchResult> slices;
   };
 
   void take_plan(PlanMessage& message);
   void start_pass(const PlanMessage& message);
+  void start_moves(const Plan& plan);
+  void move(const std::vector<PageCopy>& copies,
+            void (Backend::*operation)(Ticket, std::span<const PageMove>));
   void end_operation(Ticket ticket);
   /// Null when it has none.
   std::shared_ptr<Sequence> leave_slot(SequenceId id);
-  [[nodiscard]] Batch make_batch(const PlanMessage& message) const;
+  /// The rows [first, end) of a plan, which are one slice.
+  [[nodiscard]] Batch make_batch(const Plan& plan, std::size_t first, std::size_t end) const;
   void open_slot(Batch& batch, const PlanOpened& opened, const Sequence& sequence) const;
   void add_ids(Batch& batch, Row& row, const PlanRow& planned, const Sequence& sequence) const;
-  [[nodiscard]] Demand commit(const Plan& plan, const BatchResult& result);
+  [[nodiscard]] Demand commit(const Plan& plan);
+  void go_on_for_nothing(const PlanRow& planned, std::size_t index);
+  [[nodiscard]] bool lost_by_swap(const Plan& plan, const PlanRow& planned) const;
+  [[nodiscard]] bool ends_by_fault(const PlanRow& planned, const RowResult* row);
   [[nodiscard]] RowDone commit_row(const PlanRow& planned, const BatchResult& result,
                                    const RowResult& row);
   void deliver_scores(const PlanRow& planned, Sequence& sequence, const BatchResult& result,
@@ -61,6 +80,7 @@ class StepperActor {
   std::vector<TokenId> end_tokens_;
   std::vector<std::shared_ptr<Sequence>> slots_;  ///< By slot; null = closed.
   Delivery delivery_;
+  const bool holds_batches_;
   Pass pass_;
   Ticket next_ticket_ = 1;
 };

@@ -29,8 +29,8 @@ struct StreamSetup {
 /// Thread rules: StreamCore's members on any thread; deliver() on the stream's executor, one at a
 /// time (the outbox sees to it); granted(), cancelled() and take_stopped() on the lane.
 class Stream final : public Recipient,
-                                 public detail::StreamCore,
-                                 public std::enable_shared_from_this<Stream> {
+                     public detail::StreamCore,
+                     public std::enable_shared_from_this<Stream> {
  public:
   using ExecutorOf = std::function<boost::asio::any_io_executor()>;
 

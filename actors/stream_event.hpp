@@ -16,6 +16,8 @@ struct EventDetails {
   std::optional<float> logprob;       ///< `token`
   std::vector<TokenLogprob> top;      ///< `token`
   ErrorInfo error;                    ///< `end`
+  std::uint32_t cached_tokens = 0;    ///< `started`: prompt tokens that were there already.
+  std::uint32_t swapped_pages = 0;    ///< `preempted`, `resumed`
 };
 
 /// Moved from the lane to the stream's executor in one batch per executor and tick.

@@ -29,6 +29,8 @@ enum class RowOutput : std::uint8_t {
 
 /// One sequence's share of a pass: `num_tokens` tokens at positions first_position and on.
 /// Before the pass, positions [0, first_position) are in the pages; it writes those of the row.
+/// Positions that were written may be written again: rejected drafts, padding. The slot's history
+/// is that of the last writing; rows without output beyond what was sampled are not part of it.
 struct Row {
   SlotId slot = 0;
   std::uint32_t first_position = 0;

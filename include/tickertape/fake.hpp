@@ -68,8 +68,11 @@ struct PagedFakeOptions {
   std::int64_t pass_ns = 0;
   std::int64_t token_ns = 0;
 
-  std::vector<std::uint64_t> fail_at;     ///< Calls of forward(), from 0, that end as `failed`.
-  std::shared_ptr<PagedFakeProbe> probe;  ///< Shared with the backends; may be null.
+  std::int64_t swap_page_ns = 0;  ///< And so much for each page to the host or back.
+
+  std::vector<std::uint64_t> fail_at;       ///< Calls of forward(), from 0, that end as `failed`.
+  std::vector<std::uint64_t> fail_swap_at;  ///< The same of swap_out() and swap_in() together.
+  std::shared_ptr<PagedFakeProbe> probe;    ///< Shared with the backends; may be null.
 };
 
 /// A model whose backend keeps token ids in its KV pages, one per token place. Each pass writes its

@@ -50,6 +50,7 @@ struct Request {
   std::int32_t priority = 0;          ///< Smaller is first, where the order policy looks at it.
   std::optional<double> deadline_ms;  ///< From submission; then the request ends as `deadline`.
   std::string client;                 ///< Who asks, for fair orders.
+  std::string cache_salt;             ///< Computed prefixes are shared within one salt only.
   std::string label;                  ///< The caller's own name for it: echoed, never a key.
 
   /// Undelivered tokens that the reader allows (1 to 65,536). At zero credit the sequence is

@@ -18,8 +18,10 @@ struct EngineStats {
   std::uint64_t pages_free = 0;
   std::uint64_t pages_cached = 0;
   std::uint64_t pages_held = 0;
-  std::uint64_t held_places = 0;    ///< Token places in held pages.
-  std::uint64_t held_tokens = 0;    ///< Those of them that hold a token.
+  std::uint64_t held_places = 0;       ///< Token places in held pages.
+  std::uint64_t held_tokens = 0;       ///< Those of them that hold a token.
+  std::uint64_t host_pages_total = 0;  ///< Of the swap pool.
+  std::uint64_t host_pages_free = 0;
   std::uint64_t queued_tokens = 0;  ///< Prompt tokens that wait.
   std::uint32_t max_model_len = 0;  ///< In force.
   bool lane_alive = true;           ///< Idle, or a sign of life within 5 s.
@@ -31,8 +33,19 @@ struct EngineStats {
   std::uint64_t generation_tokens = 0;
   std::uint64_t wasted_tokens = 0;      ///< Computed and dropped: cancelled, too late.
   std::uint64_t recomputed_tokens = 0;  ///< Prefilled again after a preemption.
-  std::uint64_t preemptions = 0;
-  std::uint64_t submitted = 0;  ///< Accepted requests.
+  std::uint64_t preemptions = 0;        ///< Of both kinds:
+  std::uint64_t recompute_preemptions = 0;
+  std::uint64_t swap_preemptions = 0;
+  std::uint64_t pages_swapped_out = 0;
+  std::uint64_t pages_swapped_in = 0;
+  std::uint64_t prefix_queries = 0;         ///< Prompt tokens looked up in the prefix cache,
+  std::uint64_t prefix_hits = 0;            ///< and those found.
+  std::uint64_t slot_ticks = 0;             ///< Slots that passes had to offer, summed over ticks,
+  std::uint64_t useful_slot_ticks = 0;      ///< and those that worked for a sequence.
+  std::uint64_t computed_tokens = 0;        ///< Tokens of rows, filler aside.
+  std::uint64_t prompt_padding_tokens = 0;  ///< Filler of static batches: behind short prompts,
+  std::uint64_t finished_row_tokens = 0;    ///< and of sequences that have ended.
+  std::uint64_t submitted = 0;              ///< Accepted requests.
   std::uint64_t refused = 0;
   std::array<std::uint64_t, kNumFinishReasons> finished{};  ///< By FinishReason.
 };

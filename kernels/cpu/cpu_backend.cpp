@@ -33,7 +33,7 @@ BackendInfo describe(const DecoderSpec& spec, const KvPages& pages, const Backen
                 std::to_string(num_threads) + (num_threads == 1 ? " thread" : " threads");
   info.page_size = options.page_size;
   info.num_pages = pages.num_pages();
-  info.num_host_pages = options.num_host_pages;
+  info.num_host_pages = options.num_host_pages.value_or(0);
   info.vocab_size = spec.vocab_size;
   info.embedding_size = spec.embedding_size;
   info.groups = {{static_cast<std::uint32_t>(spec.layers.size()), 0, pages.layout().page_bytes()}};
@@ -52,7 +52,8 @@ CpuBackend::CpuBackend(std::shared_ptr<const DecoderSpec> spec,
       parallel_(parallel),
       max_slice_tokens_(std::min(options.max_num_batched_tokens, kMaxSliceTokens)),
       pages_(page_layout_of(*spec_, options),
-             num_pages_of(page_layout_of(*spec_, options), options), options.num_host_pages),
+             num_pages_of(page_layout_of(*spec_, options), options),
+             options.num_host_pages.value_or(0)),
       slots_(options.max_num_seqs),
       pass_(*spec_, *weights_, kernels_, pages_, max_slice_tokens_, parallel.num_members()),
       head_(*spec_, *weights_, kernels_, parallel.num_members()),

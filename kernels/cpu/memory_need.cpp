@@ -55,6 +55,19 @@ std::uint32_t num_pages_of(const PageLayout& layout, const BackendOptions& optio
       std::min<std::uint64_t>(pages, std::numeric_limits<std::uint32_t>::max()));
 }
 
+std::uint32_t num_host_pages_of(const MemoryNeed& need, const BackendOptions& options,
+                                const MemoryBudget& budget) {
+  constexpr std::uint64_t kDefaultSpace = 1ULL << 30;
+  if (options.num_host_pages) return *options.num_host_pages;
+  const std::uint64_t taken =
+      plus(plus(need.weight_bytes, need.scratch_bytes), times(need.num_pages, need.bytes_per_page));
+  const std::uint64_t left = budget.bytes - std::min(budget.bytes, taken);
+  // Half of what is left: others need memory too.
+  const std::uint64_t space = options.swap_space.value_or(std::min(kDefaultSpace, left / 2));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      space / need.bytes_per_page, std::numeric_limits<std::uint32_t>::max()));
+}
+
 MemoryNeed memory_need(const models::DecoderSpec& spec, std::uint64_t weight_bytes,
                        const BackendOptions& options, unsigned num_threads) {
   const PageLayout layout = page_layout_of(spec, options);
@@ -63,7 +76,8 @@ MemoryNeed memory_need(const models::DecoderSpec& spec, std::uint64_t weight_byt
   need.weight_bytes = weight_bytes;
   need.bytes_per_page = layout.page_bytes();
   need.num_pages = num_pages_of(layout, options);
-  need.kv_bytes = times(need.num_pages + options.num_host_pages, need.bytes_per_page);
+  need.kv_bytes = times(need.num_pages + std::uint64_t{options.num_host_pages.value_or(0)},
+                        need.bytes_per_page);
   need.scratch_bytes = DecoderPass::scratch_bytes(spec, slice, num_threads) +
                        OutputHead::scratch_bytes(spec, num_threads);
   return need;
@@ -82,7 +96,8 @@ void check_memory(const MemoryNeed& need, const BackendOptions& options,
                 "the model does not fit into memory: it takes " + beside + ", and " + room);
   }
   const std::string option = options.num_kv_pages ? "num_kv_pages" : "kv_cache_memory";
-  const std::string pages = std::to_string(need.num_pages + options.num_host_pages);
+  const std::string pages =
+      std::to_string(need.num_pages + std::uint64_t{options.num_host_pages.value_or(0)});
   throw Error(ErrorInfo{
       Errc::invalid_request,
       option + ": " + pages + " pages of " + std::to_string(need.bytes_per_page) + " bytes take " +

@@ -20,7 +20,13 @@ inline constexpr std::uint32_t kMaxSliceTokens = 256;
 /// Pages of the pool as the options ask for them; 0 when kv_cache_memory holds none.
 [[nodiscard]] std::uint32_t num_pages_of(const PageLayout& layout, const BackendOptions& options);
 
-/// kv_bytes has the swap pool too. Sums beyond 64 bits stay at the largest number.
+/// Pages of the swap pool as the options ask for them; by default as many as 1 GiB holds, less
+/// where memory is short.
+[[nodiscard]] std::uint32_t num_host_pages_of(const MemoryNeed& need, const BackendOptions& options,
+                                              const MemoryBudget& budget);
+
+/// kv_bytes has the swap pool too, when num_host_pages is set. Sums beyond 64 bits stay at the
+/// largest number.
 [[nodiscard]] MemoryNeed memory_need(const models::DecoderSpec& spec, std::uint64_t weight_bytes,
                                      const BackendOptions& options, unsigned num_threads);
 

@@ -39,7 +39,8 @@ inline constexpr std::size_t kBytesPerToken = 1024;
                               std::to_string(bytes_per_page) + " bytes",
                           options.num_kv_pages ? "num_kv_pages" : "kv_cache_memory", 0});
   }
-  info.num_host_pages = options.num_host_pages;
+  info.num_host_pages = options.num_host_pages.value_or(
+      static_cast<std::uint32_t>(options.swap_space.value_or(0) / bytes_per_page));
   info.vocab_size = vocab_size;
   info.groups = {LayerGroup{1, 0, bytes_per_page}};
   return info;

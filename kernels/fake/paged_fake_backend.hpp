@@ -34,6 +34,7 @@ class PagedFakeBackend final : public Backend {
   /// What is known of the sequence in a slot.
   struct Slot {
     bool open = false;
+    bool spoiled = false;  ///< A pass with a row of it failed: its places hold anything.
     OpenedSlot opened;
     std::vector<TokenId> tokens;      ///< As opened, then as the rows said.
     std::uint32_t next_position = 0;  ///< One past the last row.
@@ -83,6 +84,8 @@ class PagedFakeBackend final : public Backend {
   void give_hidden(HistoryHash history, BatchResult& result);
 
   void move_pages(Ticket ticket, std::span<const PageMove> moves, const PagedMemory& from,
+                  PagedMemory& to, std::atomic<std::uint64_t>& counter, std::int64_t duration_ns);
+  void swap_pages(Ticket ticket, std::span<const PageMove> moves, const PagedMemory& from,
                   PagedMemory& to, std::atomic<std::uint64_t>& counter);
   void complete(Ticket ticket, BatchResult result, std::int64_t duration_ns);
   void violation(const std::string& message) { probe_->report(message); }
@@ -98,6 +101,7 @@ class PagedFakeBackend final : public Backend {
   std::vector<Slot> slots_;
   Slot spare_slot_;
   std::uint64_t num_forwards_ = 0;
+  std::uint64_t num_swaps_ = 0;
 };
 
 }  // namespace tickertape::kernels::fake

@@ -26,4 +26,11 @@ bool PagedMemory::copy_page(PageId from, PagedMemory& target, PageId to) const {
   return true;
 }
 
+void PagedMemory::spoil_page(PageId page) {
+  if (page >= pages_.size()) return;
+  TokenPlace place;
+  place.spoiled = true;
+  pages_[page].assign(page_size_, place);
+}
+
 }  // namespace tickertape::kernels::fake

@@ -17,6 +17,7 @@ struct TokenPlace {
   std::uint32_t position = 0;
   HistoryHash history;           ///< Of the tokens up to and including this one.
   std::uint64_t generation = 0;  ///< The pass that wrote it, from 1; 0 = never written.
+  bool spoiled = false;          ///< Something that should have come here did not.
 };
 
 /// A pool of pages. Pages take memory when first written. Lane only.
@@ -38,6 +39,9 @@ class PagedMemory {
 
   /// Copies page `from` of this pool over page `to` of `target`. False when there is no such page.
   [[nodiscard]] bool copy_page(PageId from, PagedMemory& target, PageId to) const;
+
+  /// A copy to this page failed: it holds anything. Pages that do not exist are let be.
+  void spoil_page(PageId page);
 
  private:
   std::uint32_t page_size_;

@@ -27,6 +27,7 @@ std::uint32_t bytes_of(KvCacheType type) {
 
 BackendInfo make_info(const SimulatedOptions& options, const BackendOptions& backend) {
   constexpr std::uint32_t kMaxPageSize = 1024;
+  constexpr std::uint64_t kDefaultSwapSpace = 1ULL << 30;
   if (!std::has_single_bit(backend.page_size) || backend.page_size > kMaxPageSize) {
     refuse("page_size", "must be a power of two from 1 to 1024");
   }
@@ -43,7 +44,8 @@ BackendInfo make_info(const SimulatedOptions& options, const BackendOptions& bac
     refuse("kv_cache_memory",
            "must hold at least one page of " + std::to_string(page_bytes) + " bytes");
   }
-  info.num_host_pages = backend.num_host_pages;
+  info.num_host_pages = backend.num_host_pages.value_or(
+      static_cast<std::uint32_t>(backend.swap_space.value_or(kDefaultSwapSpace) / page_bytes));
   info.vocab_size = options.shape.vocab_size;
   info.embedding_size = options.shape.hidden_size;
   info.groups = {LayerGroup{options.shape.num_layers, 0, static_cast<std::size_t>(page_bytes)}};

@@ -78,20 +78,23 @@ class GgufModel final : public Model {
   std::unique_ptr<Backend> make_backend(const BackendOptions& options, BackendHost& host,
                                         Parallel& parallel) const override {
     cpu::check_options(*spec_, options);  // before the weights are read: that takes seconds
-    return cpu::make_cpu_backend(spec_, weights(options, parallel.num_members()), options, host,
-                                 parallel);
+    BackendOptions sized = options;
+    auto loaded = weights(sized, parallel.num_members());
+    return cpu::make_cpu_backend(spec_, std::move(loaded), sized, host, parallel);
   }
 
  private:
   /// All instruction sets read the same form, so there is one copy while anyone uses it. Throws
-  /// when a backend with these options does not fit into memory.
-  std::shared_ptr<const cpu::CpuWeights> weights(const BackendOptions& options,
+  /// when a backend with these options does not fit into memory; sets their num_host_pages.
+  std::shared_ptr<const cpu::CpuWeights> weights(BackendOptions& options,
                                                  unsigned num_threads) const {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<const cpu::CpuWeights> weights = weights_.lock();
     const std::uint64_t missing = weights ? 0 : cpu::packed_bytes(file_, *spec_);
-    cpu::check_memory(cpu::memory_need(*spec_, missing, options, num_threads), options,
-                      cpu::read_memory_budget());
+    const cpu::MemoryBudget budget = cpu::read_memory_budget();
+    options.num_host_pages = cpu::num_host_pages_of(
+        cpu::memory_need(*spec_, missing, options, num_threads), options, budget);
+    cpu::check_memory(cpu::memory_need(*spec_, missing, options, num_threads), options, budget);
     if (!weights) {
       weights = std::make_shared<const cpu::CpuWeights>(file_, *spec_);
       weights_ = weights;

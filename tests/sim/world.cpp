@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <map>
+#include <set>
 
+#include "actors/engine_settings.hpp"
 #include "runtime/sleep.hpp"
 
 namespace tickertape::sim {
@@ -92,6 +95,22 @@ WorldOptions WorldOptions::draw(std::uint64_t seed) {
   return options;
 }
 
+WorldOptions WorldOptions::draw_policies(std::uint64_t seed) {
+  WorldOptions options = draw(seed);
+  runtime::SimScheduler dice(seed * 15485863 + 7);
+  options.batching = static_cast<Batching>(dice.random(4));
+  options.admission = static_cast<Admission>(dice.random(4));
+  options.scheduling = static_cast<Scheduling>(dice.random(4));
+  options.preemption = static_cast<PreemptionMethod>(dice.random(3));
+  options.num_host_pages = static_cast<std::uint32_t>(dice.random(2 * options.num_pages));
+  options.prefix_caching = dice.random(3) != 0;
+  options.shared_prompts = dice.random(2) == 0;
+  options.itl_target_ns = dice.random(2) == 0 ? 0 : 1'500'000;
+  options.fake.swap_page_ns = dice.random(2) == 0 ? 0 : 50'000;
+  if (dice.random(8) == 0) options.fake.fail_swap_at.push_back(dice.random(6));
+  return options;
+}
+
 World::World(WorldOptions options)
     : options_(std::move(options)),
       scheduler_(options_.seed),
@@ -106,18 +125,9 @@ World::World(WorldOptions options)
   backend.num_kv_pages = options_.num_pages;
   backend.max_num_seqs = options_.max_num_seqs;
   backend.max_num_batched_tokens = options_.max_num_batched_tokens;
+  backend.num_host_pages = options_.num_host_pages;
   backend_ = model_->make_backend(backend, *host_, parallel_);
-
-  actors::LaneOptions lane;
-  lane.planner.pool = KvPoolOptions{options_.num_pages, options_.page_size};
-  lane.planner.max_num_seqs = options_.max_num_seqs;
-  lane.planner.max_num_batched_tokens = options_.max_num_batched_tokens;
-  lane.planner.prefill_chunk = options_.prefill_chunk;
-  lane.planner.park_grace_ns = 100 * kMillisecond;
-  lane.planner.stall_timeout_ns = kStallTimeout;
-  const auto ends = model_->tokenizer()->end_tokens();
-  lane.end_tokens.assign(ends.begin(), ends.end());
-  lane_.emplace(std::move(lane), *host_, *backend_, port_);
+  lane_.emplace(lane_options(), *host_, *backend_, port_);
   lane_->allocator().on_plan = [this](const actors::Planner& planner, const actors::Plan& plan) {
     plan_made(planner, plan);
   };
@@ -135,6 +145,24 @@ World::World(WorldOptions options)
     killed_.push_back(false);
   }
   scope_.emplace(scheduler_, 30);
+}
+
+actors::LaneOptions World::lane_options() const {
+  EngineOptions engine;
+  engine.max_num_seqs = options_.max_num_seqs;
+  engine.max_num_batched_tokens = options_.max_num_batched_tokens;
+  engine.max_model_len = options_.num_pages * options_.page_size;
+  engine.batching = options_.batching;
+  engine.static_batch_wait_ms = 20;
+  engine.prefill_chunk = options_.prefill_chunk;
+  engine.itl_target_ms = static_cast<double>(options_.itl_target_ns) / 1e6;
+  engine.admission = options_.admission;
+  engine.scheduling = options_.scheduling;
+  engine.preemption = options_.preemption;
+  engine.prefix_caching = options_.prefix_caching;
+  engine.park_grace_s = 0.1;
+  engine.stall_timeout_s = static_cast<double>(kStallTimeout) / 1e9;
+  return actors::lane_options(engine, backend_->info(), model_->tokenizer().get());
 }
 
 World::~World() {
@@ -156,25 +184,21 @@ void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) 
   planner.check();
   ++plans_;
   for (const Reader& reader : readers_) {
-    if (reader.dropped_at_plan == 0) continue;
+    // A static batch keeps the place of those that have ended.
+    if (reader.dropped_at_plan == 0 || planner.options().is_static()) continue;
     const auto* left = planner.find_request(reader.stream->accepted().request_id);
     if (left != nullptr && plans_ > reader.dropped_at_plan + 2) {
       breaks("a dropped stream holds its pages for more than two ticks");
     }
   }
-  std::uint32_t tokens = 0;
-  for (const actors::PlanRow& row : plan.rows) tokens += row.num_tokens;
-  if (tokens > options_.max_num_batched_tokens) breaks("a tick went beyond its token budget");
-  if (plan.rows.size() > options_.max_num_seqs) breaks("a tick has more rows than slots");
-  if (!plan.preempted.empty() && plan.opened.size() > 1) {
-    breaks("a tick that preempted admitted more than the one it was done for");
-  }
+  judge_plan(planner, plan);
   EngineStats stats;
   planner.fill(stats);
   result_.parked_seen = std::max(result_.parked_seen, stats.num_parked);
   // Progress: with nothing in flight, somebody runs as long as somebody could.
+  const bool forms_batch = planner.options().is_static() && plan.wake_at_ns != actors::kNoDeadline;
   if (plan.rows.empty() && plan.ended.empty() && stats.num_parked == 0 && stats.num_waiting > 0 &&
-      stats.num_running == 0) {
+      stats.num_running == 0 && !forms_batch) {
     bool all_out_of_credit = true;
     for (const Reader& reader : readers_) {
       const auto* known =
@@ -183,6 +207,29 @@ void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) 
     }
     if (!all_out_of_credit) breaks("nobody runs although somebody could");
   }
+}
+
+void World::judge_plan(const actors::Planner& planner, const actors::Plan& plan) {
+  std::map<std::uint32_t, std::uint32_t> tokens;  // By slice.
+  std::set<std::pair<std::uint32_t, SlotId>> places;
+  for (const actors::PlanRow& row : plan.rows) {
+    tokens[row.slice] += row.num_tokens;
+    if (!places.insert({row.slice, row.slot}).second) breaks("a slot has two rows in a pass");
+  }
+  for (const auto& [slice, sum] : tokens) {
+    if (sum > options_.max_num_batched_tokens) breaks("a pass went beyond its token budget");
+  }
+  if (options_.batching == Batching::chunked && tokens.size() > 1) {
+    breaks("chunks need one pass a tick");
+  }
+  if (!plan.preempted.empty() && plan.opened.size() > 1) {
+    breaks("a tick that preempted admitted more than the one it was done for");
+  }
+  const bool keeps_promise = options_.admission == Admission::reserve && !options_.misbehave &&
+                             options_.scheduling != Scheduling::priority;
+  if (keeps_promise && !plan.preempted.empty()) breaks("a reservation did not hold");
+  if (!plan.swap_out.empty() && planner.options().is_static())
+    breaks("a static batch was preempted");
 }
 
 Request World::make_request(Reader& reader) {
@@ -207,6 +254,7 @@ Request World::make_request(Reader& reader) {
   };
   reader.quit_after = static_cast<std::uint32_t>(scheduler_.random(12));
   draw_choices(reader, request);
+  draw_prefix(reader, request);
   reader.prompt = request.prompt_ids;
   reader.sampling = request.sampling;
   reader.got.resize(request.n);
@@ -233,6 +281,19 @@ void World::draw_choices(Reader& reader, Request& request) {
   }
   reader.num_choices = request.n;
   reader.stop = request.stop;
+}
+
+void World::draw_prefix(Reader& reader, Request& request) {
+  if (!options_.shared_prompts) return;
+  runtime::SimScheduler dice(options_.seed * 32452843 + reader.index);
+  const std::uint64_t family = dice.random(3);
+  const std::size_t shared = dice.random(request.prompt_ids.size() + 1);
+  for (std::size_t i = 0; i < shared; ++i) {
+    request.prompt_ids[i] = static_cast<TokenId>(1 + (i * 7 + family * 31) % 200);
+  }
+  if (dice.random(4) == 0) request.cache_salt = "salt";
+  request.priority = static_cast<std::int32_t>(dice.random(3));
+  request.client = std::string(1, static_cast<char>('a' + dice.random(3)));
 }
 
 runtime::Task<> World::live(Reader& reader) {
@@ -348,8 +409,12 @@ void World::judge_choice(const Reader& reader, std::uint32_t index) {
     if (text_end != std::string::npos) expected.resize(i + 1);
   }
   const auto& got = reader.got[index];
-  if (got.size() > expected.size() || !std::equal(got.begin(), got.end(), expected.begin())) {
-    breaks(who + ": tokens differ from those of the undisturbed request");
+  const std::size_t num_equal = static_cast<std::size_t>(
+      std::mismatch(got.begin(), got.end(), expected.begin(), expected.end()).first - got.begin());
+  if (num_equal != got.size()) {
+    breaks(who + ": token " + std::to_string(num_equal) + " of " + std::to_string(got.size()) +
+           " differs from that of the undisturbed request, which has " +
+           std::to_string(expected.size()));
   }
   if (!text.substr(0, text_end).starts_with(reader.text[index])) breaks(who + ": the text differs");
   const Finish finish = reader.stream->finish();
@@ -389,7 +454,10 @@ void World::judge_pool() {
   planner.check();
   if (stopped_) return;
   if (planner.num_running() + planner.num_waiting() != 0) breaks("somebody is left in the tables");
-  if (planner.pool().num_free() != options_.num_pages) breaks("pages are missing at the end");
+  if (planner.pool().num_available() != options_.num_pages) breaks("pages are missing at the end");
+  if (planner.host_pool().num_free() != planner.host_pool().num_pages()) {
+    breaks("host pages are missing at the end");
+  }
   if (port_->counters().queued_requests != 0 || port_->counters().queued_tokens != 0) {
     breaks("the queue's counters did not come back to zero");
   }
@@ -424,12 +492,13 @@ void World::start() {
 
 WorldResult World::finish() {
   if (!scheduler_.run(kMaxSteps)) breaks("it never came to rest");
+  judge_pool();  // What the backend saw says more than wrong tokens.
   for (const Reader& reader : readers_) judge(reader);
-  judge_pool();
   const EngineStats stats = lane_->stats();
   result_.preemptions = stats.preemptions;
   result_.resumed_tokens = stats.recomputed_tokens;
   result_.ticks = stats.ticks;
+  result_.stats = stats;
   result_.copied_pages = probe_->copied_pages;
   lane_->request_stop();
   if (!scheduler_.run(kMaxSteps)) breaks("it never stopped");

@@ -9,6 +9,7 @@
 
 #include <tickertape/fake.hpp>
 #include <tickertape/model.hpp>
+#include <tickertape/options.hpp>
 #include <tickertape/parallel.hpp>
 
 #include "actors/intake.hpp"
@@ -35,11 +36,21 @@ struct WorldOptions {
   bool misbehave = true;  ///< Readers cancel, stall, drop, miss deadlines.
   bool kill_executor = false;
   bool stop_early = false;
-  bool choices = false;  ///< Some requests want several choices, some have stop strings.
+  bool choices = false;         ///< Some requests want several choices, some have stop strings.
+  bool shared_prompts = false;  ///< Many prompts begin alike; some salts differ.
+  Batching batching = Batching::chunked;
+  Admission admission = Admission::prompt_only;
+  Scheduling scheduling = Scheduling::fcfs;
+  PreemptionMethod preemption = PreemptionMethod::automatic;
+  std::uint32_t num_host_pages = 0;
+  bool prefix_caching = false;
+  std::int64_t itl_target_ns = 0;
   unsigned delay_per_1024 = 0;
   PagedFakeOptions fake;
 
   static WorldOptions draw(std::uint64_t seed);
+  /// The same with a batching mode and policies of its own.
+  static WorldOptions draw_policies(std::uint64_t seed);
 };
 
 /// What a run came to; `broken` names the first promise that was not kept.
@@ -52,6 +63,7 @@ struct WorldResult {
   std::uint64_t parked_seen = 0;
   std::uint64_t copied_pages = 0;
   std::uint64_t stopped_by_string = 0;
+  EngineStats stats;
   std::uint64_t ticks = 0;
 };
 
@@ -89,6 +101,9 @@ class World {
   void plan_made(const actors::Planner& planner, const actors::Plan& plan);
   Request make_request(Reader& reader);
   void draw_choices(Reader& reader, Request& request);
+  void draw_prefix(Reader& reader, Request& request);
+  void judge_plan(const actors::Planner& planner, const actors::Plan& plan);
+  [[nodiscard]] actors::LaneOptions lane_options() const;
   runtime::Task<> live(Reader& reader);
   runtime::Task<> read_all(Reader& reader);
   runtime::Task<bool> read_once(Reader& reader);

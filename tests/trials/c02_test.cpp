@@ -68,11 +68,16 @@ BOOST_AUTO_TEST_CASE(c02_the_same_tokens_in_any_company) {
     std::uint32_t chunk;
     unsigned threads;
     std::uint32_t pages;  ///< 0: roomy
+    PreemptionMethod method = PreemptionMethod::recompute;
+    Batching batching = Batching::chunked;
   };
   const Company companies[] = {
-      {"chunk 16, one thread", 16, 1, 0},    {"chunk 64, two threads", 64, 2, 0},
-      {"chunk 512, two threads", 512, 2, 0}, {"tiny pool, chunk 64", 64, 2, 24},
-      {"tiny pool, one thread", 0, 1, 24},
+      {"chunk 16, one thread", 16, 1, 0},
+      {"chunk 64, two threads", 64, 2, 0},
+      {"chunk 512, two threads", 512, 2, 0},
+      {"tiny pool, chunk 64", 64, 2, 24},
+      {"tiny pool, one thread, swapping", 0, 1, 24, PreemptionMethod::swap},
+      {"static batches", 0, 2, 0, PreemptionMethod::recompute, Batching::static_batch},
   };
   for (const Company& company : companies) {
     EngineOptions options;
@@ -80,6 +85,9 @@ BOOST_AUTO_TEST_CASE(c02_the_same_tokens_in_any_company) {
     options.threads = company.threads;
     options.kv_cache_memory = 64U << 20;
     if (company.pages > 0) options.num_kv_pages = company.pages;
+    options.admission = Admission::prompt_only;  // The one that preempts most.
+    options.preemption = company.method;
+    options.batching = company.batching;
     std::uint64_t preemptions = 0;
     const std::deque<Recorded> together = run_together(options, preemptions);
     for (std::uint32_t i = 0; i < kNumRequests; ++i) {

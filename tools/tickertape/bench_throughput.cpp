@@ -19,6 +19,7 @@
 
 #include "tools/tickertape/command.hpp"
 #include "tools/tickertape/engine_flags.hpp"
+#include "tools/tickertape/policy_flags.hpp"
 #include "tools/tickertape/recording_model.hpp"
 #include "tools/tickertape/report.hpp"
 #include "tools/tickertape/run_plots.hpp"
@@ -173,7 +174,7 @@ Run run_mode(const ThroughputFlags& flags, const std::shared_ptr<const Model>& m
              const Workload& workload, const std::vector<WorkloadRequest>& drawn,
              const std::string& batching) {
   EngineOptions options = flags.engine.options;
-  set_batching(options, batching);
+  options.batching = batching_names().at(batching);
   options.max_queued_requests =
       std::max(options.max_queued_requests, static_cast<std::uint32_t>(drawn.size()));
   options.max_queued_tokens = std::numeric_limits<std::int64_t>::max();
@@ -227,9 +228,10 @@ void add_bench_throughput(CLI::App& bench, Action& action) {
       "throughput", "Tokens per second of many requests at once, in this process");
   add_engine_flags(command, flags->engine);
   add_workload_flags(command, flags->workload, kDefaultRequests);
+  command.remove_option(command.get_option("--batching"));  // Here it is a list.
   add_option(command, "--batching", flags->batching, "Modes to run one after the other: M,M,...")
       ->delimiter(',')
-      ->check(CLI::IsMember(batching_names()));
+      ->check(CLI::IsMember(batching_words()));
   command.callback([flags, &action] {
     check_engine_flags(flags->engine);
     flags->workload.check();

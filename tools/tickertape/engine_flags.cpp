@@ -7,6 +7,7 @@
 #include <tickertape/scripted.hpp>
 #include <utility>
 
+#include "tools/tickertape/policy_flags.hpp"
 #include "tools/tickertape/read_file.hpp"
 #include "tools/tickertape/values.hpp"
 
@@ -72,15 +73,8 @@ void add_scheduling_flags(CLI::App& command, EngineOptions& options) {
       ->check(in_range(1, 65536));
   add_optional(command, "--max-num-batched-tokens", options.max_num_batched_tokens,
                "Most tokens of one pass", "max of 512 and max-num-seqs + page-size");
-  add_option(command, "--prefill-chunk", options.prefill_chunk,
-             "Most prompt tokens of one request per pass; 0 = what fits");
+  add_policy_flags(command, options);
 }
-
-std::vector<std::string> batching_names() {
-  return {"chunked"};
-}
-
-void set_batching(EngineOptions&, const std::string&) {}
 
 void add_queue_flags(CLI::App& command, EngineFlags& flags) {
   EngineOptions& options = flags.options;

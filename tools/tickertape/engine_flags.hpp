@@ -36,10 +36,6 @@ void check_scheduling_flags(const EngineOptions& options);
 /// Throws CLI::ParseError when the flags contradict each other. Once all flags are parsed.
 void check_engine_flags(const EngineFlags& flags);
 
-/// The batching modes by name, and how options are told of one of them.
-[[nodiscard]] std::vector<std::string> batching_names();
-void set_batching(EngineOptions& options, const std::string& name);
-
 /// What only a server has use for: the bounds of the waiting line and the limits in time.
 void add_queue_flags(CLI::App& command, EngineFlags& flags);
 

@@ -40,8 +40,6 @@ double seconds_of(const SimulationReport& report) {
 
 /// What the ticks add up to.
 struct Sums {
-  double rows = 0;
-  double tokens = 0;
   double waste = 0;
 };
 
@@ -49,8 +47,6 @@ Sums sum_ticks(const SimulationReport& report) {
   Sums sums;
   double weight = 0;
   for (const TickRecord& tick : report.ticks) {
-    sums.rows += tick.num_rows;
-    sums.tokens += tick.num_tokens;
     if (tick.held_places == 0) continue;
     const auto duration = static_cast<double>(tick.duration_ns);
     weight += duration;
@@ -119,12 +115,14 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["tokens"] = report.num_tokens;
   json["seconds"] = rounded(seconds);
   json["ticks"] = stats.ticks;
-  const auto slots = static_cast<double>(run.num_slots) * static_cast<double>(stats.ticks);
-  json["slot_utilisation"] = rounded(ratio(sums.rows, slots));
-  json["useful_tokens"] = static_cast<std::uint64_t>(sums.tokens) - stats.recomputed_tokens;
-  json["prompt_padding_tokens"] = 0;
-  json["finished_row_tokens"] = 0;
-  json["padding_ratio"] = 0.0;
+  const auto filler = static_cast<double>(stats.prompt_padding_tokens + stats.finished_row_tokens);
+  const auto computed = static_cast<double>(stats.computed_tokens);
+  json["slot_utilisation"] = rounded(
+      ratio(static_cast<double>(stats.useful_slot_ticks), static_cast<double>(stats.slot_ticks)));
+  json["useful_tokens"] = stats.computed_tokens - stats.recomputed_tokens;
+  json["prompt_padding_tokens"] = stats.prompt_padding_tokens;
+  json["finished_row_tokens"] = stats.finished_row_tokens;
+  json["padding_ratio"] = rounded(ratio(filler, computed + filler));
   json["kv_waste_ratio"] = rounded(sums.waste);
   put_percentiles(json, "latency", latencies_ms(run));
   json["held_p50_ms"] = rounded(percentile(held_ms(run), 0.5));
@@ -133,6 +131,8 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["preemptions"] = stats.preemptions;
   put_percentiles(json, "queue", queues_ms(run));
   json["recomputed_tokens"] = stats.recomputed_tokens;
+  json["swapped_pages"] = stats.pages_swapped_out + stats.pages_swapped_in;
+  json["prefix_hit_tokens"] = stats.prefix_hits;
   nlohmann::ordered_json ends = nlohmann::ordered_json::object();
   for (const RequestRecord& one : report.requests) {
     const std::string name(to_string(one.reason));

@@ -7,6 +7,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <string>
 #include <tickertape/server.hpp>
@@ -72,6 +73,19 @@ class Shutdown {
   bool draining_ = false;
 };
 
+/// What one connection does must not end the others: an exception that leaves a handler is told,
+/// and the loop goes on.
+void run_to_the_end(boost::asio::io_context& io) {
+  for (;;) {
+    try {
+      io.run();
+      return;
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "tickertape: an exception left a handler: {}\n", error.what());
+    }
+  }
+}
+
 int serve(const ServeFlags& flags) {
   ServerOptions options = flags.server;
   options.max_body = flags.max_body;
@@ -85,7 +99,7 @@ int serve(const ServeFlags& flags) {
   server.start();
   fmt::print("listening on {}\n", server.url());
   std::fflush(stdout);
-  io.run();
+  run_to_the_end(io);
   return 0;
 }
 

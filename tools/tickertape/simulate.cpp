@@ -13,6 +13,7 @@
 
 #include "tools/tickertape/command.hpp"
 #include "tools/tickertape/engine_flags.hpp"
+#include "tools/tickertape/policy_flags.hpp"
 #include "tools/tickertape/report.hpp"
 #include "tools/tickertape/run_plots.hpp"
 #include "tools/tickertape/simulated_flags.hpp"
@@ -99,7 +100,7 @@ int run_simulation(const SimulateFlags& flags) {
   }
   const auto begin = std::chrono::steady_clock::now();
   Run run;
-  run.batching = "chunked";
+  run.batching = batching_name(options.batching);
   run.num_slots = options.max_num_seqs;
   run.report = simulate(
       make_simulated_model(simulated), options,

@@ -31,12 +31,14 @@ inline actors::NewRequest sequence(SequenceId id, std::uint32_t prompt, std::uin
 inline actors::Demand run(const actors::Planner& planner, const actors::Plan& plan) {
   actors::Demand demand;
   for (const actors::PlanRow& row : plan.rows) {
+    if (row.kind != actors::RowKind::work) continue;
     const actors::PlannedSequence& sequence = *planner.find(row.id);
     const SequenceView& view = sequence.view;
     actors::RowDone done;
     done.id = row.id;
     done.num_computed = row.num_tokens;
-    done.num_emitted = sequence.samples ? 1 : 0;
+    const bool is_last = row.first_position + row.num_tokens == view.num_tokens;
+    done.num_emitted = sequence.samples && is_last ? 1 : 0;
     if (row.output == RowOutput::all_logprobs) {
       const std::uint32_t end = row.first_position + row.num_tokens;
       done.num_scored = std::min(end, view.prompt_tokens - 1) - (end - row.num_outputs);

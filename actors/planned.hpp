@@ -1,0 +1,53 @@
+// PlannedRequest and PlannedSequence: what planning keeps of them.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tickertape/kv_pool.hpp>
+#include <tickertape/policy.hpp>
+
+namespace tickertape::actors {
+
+/// A request as planning sees it: what its choices share.
+struct PlannedRequest {
+  std::uint32_t num_choices = 1;
+  std::uint32_t num_left = 0;       ///< Choices that have not ended.
+  std::vector<SequenceId> running;  ///< Choices that run, lowest first.
+  std::uint64_t granted = 0;        ///< Tokens that the reader allows in all.
+  std::uint64_t emitted = 0;        ///< Tokens sampled and delivered.
+  std::uint64_t in_flight = 0;      ///< Rows under way that sample: they count against the window.
+
+  [[nodiscard]] bool has_credit() const noexcept { return granted > emitted + in_flight; }
+};
+
+/// Where a sequence is while it has no pages on the device.
+struct SwappedOut {
+  std::vector<PageId> pages;      ///< On the host, in token order; empty = nothing is there.
+  std::uint32_t first_index = 0;  ///< Pages before this one are to be found by their names.
+  std::uint32_t num_computed = 0;
+};
+
+/// A sequence (one choice of a request) as planning sees it.
+struct PlannedSequence {
+  SequenceView view;
+  SequenceId first = 0;               ///< The request: the id of its choice 0.
+  PlannedRequest* request = nullptr;  ///< Stays where it is.
+  bool running = false;
+  SlotId slot = 0;
+  std::uint32_t in_flight = 0;  ///< Rows in the passes that run now.
+  bool samples = false;         ///< And one of them samples.
+  bool ending = false;          ///< Ended while in flight: its pages are fenced until that is over.
+  bool ended = false;           ///< By a row that is done, while others are still to come.
+  bool finished = false;        ///< Its end was told; it keeps its place in a static batch.
+  std::uint32_t num_filler = 0;  ///< Tokens computed for it since, for nothing.
+  bool scores_prompt = false;
+  std::uint32_t num_scored = 0;
+  std::uint32_t num_lost = 0;     ///< Tokens whose K and V its preemption threw away.
+  std::span<const PageId> table;  ///< Its pages; refreshed whenever they change.
+  std::vector<PageName> names;    ///< Of its full pages, as far as known.
+  std::uint32_t num_named = 0;    ///< Pages, from the first on, whose name the pool was told.
+  SwappedOut swapped;
+};
+
+}  // namespace tickertape::actors
