@@ -133,7 +133,8 @@ Notice::How Planner::method_for(const Tick& tick, const PlannedSequence& victim)
     return Notice::How::recompute;
   }
   if (options_.preemption_method == PreemptionMethod::swap) return Notice::How::swap;
-  if (swap_ns_per_page_ == 0 || !pass_model_.ready()) return Notice::How::recompute;
+  if (swap_ns_per_page_ == 0) return Notice::How::swap;  // The first one measures what it costs.
+  if (!pass_model_.ready()) return Notice::How::recompute;
   // There and back, behind what this tick moves already: the link is shared.
   const std::int64_t swap_cost_ns =
       (std::int64_t{2} * num_pages + static_cast<std::int64_t>(tick.plan.swap_out.size())) *

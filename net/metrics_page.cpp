@@ -76,6 +76,9 @@ void add_gauges(Page& page, const EngineStats& stats, const ServerGauges& gauges
   page.sample(stats.pages_free, "state=\"free\"");
   page.sample(stats.pages_cached, "state=\"cached\"");
   page.sample(stats.pages_held, "state=\"held\"");
+  page.family("host_pages", "gauge", "Pages of the swap pool by state.");
+  page.sample(stats.host_pages_free, "state=\"free\"");
+  page.sample(stats.host_pages_total - stats.host_pages_free, "state=\"held\"");
   page.gauge("kv_waste_ratio", "Token places of held pages without a token / all of them.",
              ratio(stats.held_places - stats.held_tokens, stats.held_places));
   page.gauge("open_connections", "Connections of clients.", gauges.open_connections);
@@ -91,7 +94,15 @@ void add_counters(Page& page, const EngineStats& stats) {
   page.counter("recomputed_tokens_total", "Tokens computed again after a preemption.",
                stats.recomputed_tokens);
   page.family("preemptions_total", "counter", "Running requests put back to waiting.");
-  page.sample(stats.preemptions, "how=\"recompute\"");
+  page.sample(stats.recompute_preemptions, "how=\"recompute\"");
+  page.sample(stats.swap_preemptions, "how=\"swap\"");
+  page.family("swapped_pages_total", "counter", "Pages moved between the pool and the host.");
+  page.sample(stats.pages_swapped_out, "direction=\"out\"");
+  page.sample(stats.pages_swapped_in, "direction=\"in\"");
+  page.counter("prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.",
+               stats.prefix_queries);
+  page.counter("prefix_cache_hits_total", "Prompt tokens found in the prefix cache.",
+               stats.prefix_hits);
   page.family("request_success_total", "counter", "Requests that ended, by reason.");
   for (std::size_t reason = 1; reason < kNumFinishReasons; ++reason) {
     const auto name = to_string(static_cast<FinishReason>(reason));

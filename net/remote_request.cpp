@@ -111,6 +111,7 @@ void put_rest(const Request& request, Json& out, Members& members) {
   members.put("priority", request.priority, 0);
   if (request.deadline_ms) members.put("deadline_ms", *request.deadline_ms, -1.0);
   members.put("user", request.label, std::string());
+  members.put("cache_salt", request.cache_salt, std::string());
   out["window"] = request.window;
   if (request.on_notice) out["events"] = {"preempted", "resumed"};
   if (request.logit_processor) {

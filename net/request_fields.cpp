@@ -167,13 +167,21 @@ Refusal read_model(Draft& draft, const element& value) {
   return FieldError("model", "this model is not served here; GET /v1/models lists what is", 404);
 }
 
-Refusal read_user(Draft& draft, const element& value) {
-  std::string_view name;
-  if (value.get(name) != SUCCESS || name.size() > kMaxLabelBytes) {
-    return FieldError("user", "user must be a string of at most 256 bytes");
+Refusal read_label(const char* field, const element& value, std::string& target) {
+  std::string_view text;
+  if (value.get(text) != SUCCESS || text.size() > kMaxLabelBytes) {
+    return FieldError(field, std::string(field) + " must be a string of at most 256 bytes");
   }
-  draft.fields.request.label = name;
+  target = text;
   return std::nullopt;
+}
+
+Refusal read_user(Draft& draft, const element& value) {
+  return read_label("user", value, draft.fields.request.label);
+}
+
+Refusal read_cache_salt(Draft& draft, const element& value) {
+  return read_label("cache_salt", value, draft.fields.request.cache_salt);
 }
 
 template <Refusal (*read)(const element&, std::uint32_t, Request&)>
@@ -252,6 +260,7 @@ const Field kFields[] = {
     {"events", Read(read_events)},
     {"model", Read(read_model)},
     {"user", Read(read_user)},
+    {"cache_salt", Read(read_cache_salt)},
 };
 
 bool is_empty(const element& value) {

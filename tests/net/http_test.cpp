@@ -42,7 +42,11 @@ BOOST_AUTO_TEST_CASE(routes_answer) {
     BOOST_TEST(!result.body.empty(), path);
   }
   const std::string metrics = get(server.port(), "/metrics").body;
-  BOOST_TEST(metrics.find("tickertape_kv_pages{model_name=\"") != std::string::npos);
+  for (const std::string name :
+       {"kv_pages", "host_pages", "preemptions_total", "swapped_pages_total",
+        "prefix_cache_queries_total", "prefix_cache_hits_total"}) {
+    BOOST_TEST(metrics.find("tickertape_" + name + "{model_name=\"") != std::string::npos, name);
+  }
   BOOST_TEST(metrics.find("state=\"free\"} 24\n") != std::string::npos);
   const Json models = Json::parse(get(server.port(), "/v1/models").body);
   BOOST_TEST(models["data"][0]["max_model_len"] == 384);

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(the_figures_are_there) {
   stats.pages_held = 6;
   stats.held_places = 96;
   stats.held_tokens = 72;
-  stats.preemptions = 5;
+  stats.recompute_preemptions = 5;
   stats.finished[static_cast<std::size_t>(FinishReason::cancelled)] = 2;
   const std::string page = metrics_page(stats, {4, 17}, "m");
   for (const char* line : {"tickertape_num_requests_running{model_name=\"m\"} 3\n",

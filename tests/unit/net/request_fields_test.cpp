@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(all_fields_reach_the_request) {
       R"("max_tokens":7,"temperature":0.5,"top_p":0.25,"top_k":5,"min_p":0.125,"seed":9,
          "ignore_eos":true,"logprobs":true,"top_logprobs":3,"prompt_logprobs":2,"priority":-4,
          "deadline_ms":1500.5,"window":8,"events":["preempted"],"user":"me","model":"the-model",
-         "n":1,"stream":true,"unknown":{"a":[1]})");
+         "cache_salt":"pepper","n":1,"stream":true,"unknown":{"a":[1]})");
   const Request& request = fields.request;
   BOOST_TEST(request.prompt == "p");
   BOOST_TEST(request.max_tokens == 7U);
@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(all_fields_reach_the_request) {
   BOOST_TEST(request.priority == -4);
   BOOST_TEST(request.deadline_ms.value() == 1500.5);
   BOOST_TEST(request.label == "me");
+  BOOST_TEST(request.cache_salt == "pepper");
   BOOST_TEST(fields.window.value() == 8U);
   BOOST_TEST(fields.notices);
 }
@@ -170,6 +171,7 @@ BOOST_AUTO_TEST_CASE(flags_strings_and_lists_have_types) {
   refuse(R"("events":"preempted")", "events");
   refuse(R"("events":["preempted","ticks"])", "events");
   refuse(R"("user":5)", "user");
+  refuse(R"("cache_salt":[])", "cache_salt");
   refuse("\"user\":\"" + std::string(257, 'x') + '"', "user");
   refuse(R"("model":5)", "model");
   refuse(R"("model":"another")", "model", 404);
