@@ -70,7 +70,7 @@ void draw_lines(Svg& svg, const Box& box, const LineChart& chart) {
   draw_y_axis(svg, frame, y, chart.y.title);
   draw_x_axis(svg, frame, x, chart.x.title, true);
   for (const PlotMark& mark : chart.marks) {
-    if (!x.shows(mark.x)) continue;
+    if (!x.shows(mark.x) || mark.x < xs.low || mark.x > xs.high) continue;
     const double at = x.at(mark.x);
     svg.line(at, frame.plot.y, at, frame.plot.bottom(), "#666666", 1.2, "4 3");
     const bool left = at > frame.plot.x + frame.plot.width * 0.7;

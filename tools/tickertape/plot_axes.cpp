@@ -57,7 +57,10 @@ Scale::Scale(const Axis& axis, double low, double high, double from, double to, 
       low_ /= 1.15;
     }
     ticks_ = log_ticks(low_, high_);
-    return;
+    constexpr std::size_t kFew = 3;  // On a short stretch a logarithm says no more than a line.
+    if (ticks_.size() >= kFew) return;
+    log_ = false;
+    ticks_.clear();
   }
   if (axis.from_zero) low_ = std::min(low_, 0.0);
   if (!(high_ > low_)) high_ = low_ + 1;
