@@ -106,14 +106,23 @@ BOOST_AUTO_TEST_CASE(prompt_scores_need_every_token_computed) {
   BOOST_TEST(row_of(tick(planner), 2)->num_tokens == 40U);
 }
 
-BOOST_AUTO_TEST_CASE(a_victim_goes_to_the_host_and_comes_back) {
+/// 4 pages, and so many on the host.
+PlannerOptions swapping_options(std::uint32_t num_host_pages) {
   PlannerOptions options = small_options();
   options.pool.num_pages = 4;
-  options.num_host_pages = 8;
+  options.num_host_pages = num_host_pages;
   options.preemption_method = PreemptionMethod::swap;
-  Planner planner(options);
+  return options;
+}
+
+void add_two_that_outgrow_the_pool(Planner& planner) {
   planner.add(sequence(1, 30, 30), 0);
   planner.add(sequence(2, 30, 20), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_victim_goes_to_the_host_and_comes_back) {
+  Planner planner(swapping_options(8));
+  add_two_that_outgrow_the_pool(planner);
   std::uint32_t computed_before = 0;
   bool went = false;
   bool came = false;
@@ -141,26 +150,16 @@ BOOST_AUTO_TEST_CASE(a_victim_goes_to_the_host_and_comes_back) {
 }
 
 BOOST_AUTO_TEST_CASE(without_room_on_the_host_it_is_computed_again) {
-  PlannerOptions options = small_options();
-  options.pool.num_pages = 4;
-  options.num_host_pages = 1;
-  options.preemption_method = PreemptionMethod::swap;
-  Planner planner(options);
-  planner.add(sequence(1, 30, 30), 0);
-  planner.add(sequence(2, 30, 20), 0);
+  Planner planner(swapping_options(1));
+  add_two_that_outgrow_the_pool(planner);
   while (planner.num_running() + planner.num_waiting() > 0) tick(planner);
   BOOST_TEST(planner.counters().swap_preemptions == 0U);
   BOOST_TEST(planner.counters().recompute_preemptions == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_sequence_gives_its_host_pages_back) {
-  PlannerOptions options = small_options();
-  options.pool.num_pages = 4;
-  options.num_host_pages = 8;
-  options.preemption_method = PreemptionMethod::swap;
-  Planner planner(options);
-  planner.add(sequence(1, 30, 30), 0);
-  planner.add(sequence(2, 30, 20), 0);
+  Planner planner(swapping_options(8));
+  add_two_that_outgrow_the_pool(planner);
   while (tick(planner).preempted.empty()) {
   }
   BOOST_TEST(planner.host_pool().num_free() == 6U);
@@ -173,13 +172,8 @@ BOOST_AUTO_TEST_CASE(a_cancelled_sequence_gives_its_host_pages_back) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_failed_swap_lost_is_computed_again) {
-  PlannerOptions options = small_options();
-  options.pool.num_pages = 4;
-  options.num_host_pages = 8;
-  options.preemption_method = PreemptionMethod::swap;
-  Planner planner(options);
-  planner.add(sequence(1, 30, 30), 0);
-  planner.add(sequence(2, 30, 20), 0);
+  Planner planner(swapping_options(8));
+  add_two_that_outgrow_the_pool(planner);
   for (;;) {
     const Plan plan = planner.make_plan(0);
     Demand demand = run(planner, plan);
