@@ -1,7 +1,7 @@
 # Trials of robustness: exceptions, cancellations, threads, stacks, shutdown, memory.
 tickertape_test(trial_a17_g03_g04_g06_g08_g09_g10_engine
   SOURCES a17_test.cpp g03_test.cpp g04_test.cpp g06_test.cpp g08_test.cpp g09_test.cpp g10_test.cpp
-  LIBS tickertape_actors tickertape_kernels tickertape_runtime LABELS trial threads asan TIMEOUT 900)
+  LIBS tickertape_actors tickertape_kernels tickertape_runtime LABELS trial TIMEOUT 900)
 tickertape_test(trial_g03_g08_g09_net
   SOURCES g03_net_test.cpp g08_net_test.cpp g09_net_test.cpp
   LIBS tickertape_test_net LABELS trial)
