@@ -116,9 +116,8 @@ bool Planner::fits(const Tick& tick, const PlannedSequence& candidate,
 /// log-probabilities computes it.
 bool Planner::shares_prompt(const PlannedSequence& sequence) const {
   const SequenceView& view = sequence.view;
-  const bool scores = sequence.scores_prompt && sequence.num_scored + 1 < view.prompt_tokens;
-  return sequence.request->num_choices > 1 && view.prompt_tokens > 1 && !scores &&
-         sequence.swapped.pages.empty();
+  return sequence.request->num_choices > 1 && view.prompt_tokens > 1 &&
+         !sequence.has_scores_to_give() && sequence.swapped.pages.empty();
 }
 
 /// A sibling that has computed the prompt but its last token: that one everybody computes, to
@@ -155,9 +154,8 @@ void Planner::share_prompt(Tick& tick, PlannedSequence& sequence) {
     TICKERTAPE_ASSERT(has_own && copy);
     tick.plan.copies.push_back(*copy);
   }
-  sequence.num_named = num_shared / pool_.options().page_size;
-  sequence.num_named =
-      std::min(sequence.num_named, static_cast<std::uint32_t>(sequence.names.size()));
+  sequence.num_named = std::min(num_shared / pool_.options().page_size,
+                                static_cast<std::uint32_t>(sequence.names.size()));
   sequence.view.num_computed = num_shared;
 }
 
@@ -168,7 +166,7 @@ std::span<const PageName> Planner::wanted_names(const PlannedSequence& sequence)
   std::size_t count = std::min<std::size_t>(sequence.names.size(),
                                             (view.num_tokens - 1) / pool_.options().page_size);
   if (!sequence.swapped.pages.empty()) count = sequence.swapped.first_index;
-  if (sequence.scores_prompt && sequence.num_scored + 1 < view.prompt_tokens) count = 0;
+  if (sequence.has_scores_to_give()) count = 0;
   return std::span(sequence.names).first(count);
 }
 
@@ -181,7 +179,7 @@ bool Planner::waits_for_prefix(const PlannedSequence& candidate) const {
   const auto found = being_computed_.find(names[num_found]);
   if (found == being_computed_.end()) return false;
   const PlannedSequence& other = sequences_.at(found->second);
-  return !other.view.parked && !other.ending && other.request->granted > other.request->emitted;
+  return !other.view.parked && !other.ending && other.request->is_open();
 }
 
 void Planner::find_prefix(PlannedSequence& sequence) {

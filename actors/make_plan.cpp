@@ -82,8 +82,7 @@ void Planner::plan_row(Tick& tick, PlannedSequence& sequence) {
   PlanRow row;
   row.first_position = view.num_computed;
   row.num_tokens = count;
-  if (sequence.scores_prompt && sequence.num_scored + 1 < view.prompt_tokens &&
-      end_position > sequence.num_scored) {
+  if (sequence.has_scores_to_give() && end_position > sequence.num_scored) {
     row.output = RowOutput::all_logprobs;
     row.num_outputs = end_position - std::max(row.first_position, sequence.num_scored);
   } else if (samples) {

@@ -75,8 +75,7 @@ bool Planner::better_waits(const PlannedSequence& victim) const {
   std::uint32_t soonest = std::numeric_limits<std::uint32_t>::max();
   for (const PlannedSequence* sequence : running_) {
     const SequenceView& view = sequence->view;
-    const bool is_certain = !view.parked && !sequence->ending &&
-                            sequence->request->granted > sequence->request->emitted &&
+    const bool is_certain = !view.parked && !sequence->ending && sequence->request->is_open() &&
                             pool_.pages_for(view.max_tokens) <= view.pages;
     if (is_certain) soonest = std::min(soonest, view.max_tokens - view.num_computed);
   }
@@ -113,7 +112,7 @@ void Planner::preempt(Tick& tick, PlannedSequence& victim) {
   leave_running(victim);
   victim.view.num_computed = 0;
   ++victim.view.preemptions;
-  if (victim.request->granted > victim.request->emitted) join_line(victim);
+  if (victim.request->is_open()) join_line(victim);
   tick.plan.preempted.push_back(
       PlanPreempted{victim.view.id, how, static_cast<std::uint32_t>(victim.swapped.pages.size())});
   tick.preempted = true;

@@ -18,7 +18,10 @@ struct PlannedRequest {
   std::uint64_t emitted = 0;        ///< Tokens sampled and delivered.
   std::uint64_t in_flight = 0;      ///< Rows under way that sample: they count against the window.
 
+  /// For one more row, beside those under way.
   [[nodiscard]] bool has_credit() const noexcept { return granted > emitted + in_flight; }
+  /// For more than was delivered: rows under way may yet come to nothing.
+  [[nodiscard]] bool is_open() const noexcept { return granted > emitted; }
 };
 
 /// Where a sequence is while it has no pages on the device.
@@ -48,6 +51,11 @@ struct PlannedSequence {
   std::vector<PageName> names;    ///< Of its full pages, as far as known.
   std::uint32_t num_named = 0;    ///< Pages, from the first on, whose name the pool was told.
   SwappedOut swapped;
+
+  /// The prompt's log-probabilities are still to be given: it has to be computed here.
+  [[nodiscard]] bool has_scores_to_give() const noexcept {
+    return scores_prompt && num_scored + 1 < view.prompt_tokens;
+  }
 };
 
 }  // namespace tickertape::actors

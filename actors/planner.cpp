@@ -102,7 +102,7 @@ void Planner::commit_row(const RowDone& done) {
   sequence.view.num_tokens += done.num_emitted;
   sequence.num_scored += done.num_scored;
   request.emitted += done.num_emitted;
-  if (request.granted <= request.emitted) exhausted_.push_back(sequence.first);
+  if (!request.is_open()) exhausted_.push_back(sequence.first);
   TICKERTAPE_ASSERT(sequence.view.num_computed <= sequence.view.num_tokens);
   TICKERTAPE_ASSERT(sequence.view.num_tokens <= sequence.view.max_tokens);
   // A row that came to nothing says nothing good of what it read, either.
@@ -167,7 +167,7 @@ void Planner::apply(const ReaderEvent& event) {
   if (found == requests_.end()) return;
   PlannedRequest& request = found->second;
   request.granted = std::max(request.granted, event.granted);
-  const bool has_credit = request.granted > request.emitted;
+  const bool is_open = request.is_open();
   const std::uint32_t num_choices = request.num_choices;  // The last end forgets the request.
   for (std::uint32_t choice = 0; choice < num_choices; ++choice) {
     const auto place = sequences_.find(event.id + choice);
@@ -180,7 +180,7 @@ void Planner::apply(const ReaderEvent& event) {
     } else if (std::find(stopped.begin(), stopped.end(), choice) != stopped.end()) {
       profile_.ended(sequence.view);
       end(sequence, FinishReason::stop);
-    } else if (has_credit) {
+    } else if (is_open) {
       unpark(sequence);
       if (!sequence.running && !line_.contains(sequence.view.id)) join_line(sequence);
     }
@@ -282,7 +282,7 @@ void Planner::expire(std::int64_t now_ns) {
 void Planner::update_parking(std::int64_t now_ns) {
   for (const SequenceId first : exhausted_) {
     const auto request = requests_.find(first);
-    if (request == requests_.end() || request->second.granted > request->second.emitted) continue;
+    if (request == requests_.end() || request->second.is_open()) continue;
     for (SequenceId id = first; id < first + request->second.num_choices; ++id) {
       const auto found = sequences_.find(id);
       if (found == sequences_.end()) continue;

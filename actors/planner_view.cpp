@@ -89,7 +89,7 @@ void Planner::check_sequence(const PlannedSequence& sequence) const {
   // Who waits and has credit is in the line; who has used it up leaves it with the next plan.
   const bool is_listed = line_.contains(view.id);
   TICKERTAPE_ASSERT(!is_listed || !sequence.running);
-  TICKERTAPE_ASSERT(is_listed || sequence.running || request.granted <= request.emitted);
+  TICKERTAPE_ASSERT(is_listed || sequence.running || !request.is_open());
   TICKERTAPE_ASSERT(sequence.num_named * page_size <= view.num_computed);
   if (!sequence.running) return;
   // What is written next is the writer's own page, and no name stands for it.

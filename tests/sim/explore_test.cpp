@@ -186,7 +186,6 @@ class World {
       }
     }
     if (!plan.preempted.empty() && plan.opened.size() > 1) broken_ = "admitted beside a preemption";
-    ++num_plans_;
     plan_ = std::move(plan);
   }
 
@@ -243,7 +242,6 @@ class World {
   std::map<std::size_t, std::uint64_t> granted_;
   std::map<SequenceId, int> ends_;
   std::string broken_;
-  std::uint64_t num_plans_ = 0;
 };
 
 std::string words(const std::vector<Step>& path) {
