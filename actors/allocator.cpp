@@ -55,6 +55,7 @@ void AllocatorActor::take_demand(Demand& demand) {
   TICKERTAPE_ASSERT(!demanded_);
   demanded_ = true;
   name_generated(demand);
+  if (log) log->committed(demand);
   planner_.commit(demand);
   count_names();
   for (const RowDone& done : demand.done) {
@@ -114,7 +115,9 @@ void AllocatorActor::submit(Submission& submission) {
     for (const std::shared_ptr<Sequence>& choice : submission.choices) name_pages(*choice);
     wanted.names = submission.choices.front()->page_names;
   }
-  planner_.add(wanted, host_.now());
+  const std::int64_t now_ns = host_.now();
+  if (log) log->added(wanted, now_ns);
+  planner_.add(wanted, now_ns);
   for (std::shared_ptr<Sequence>& choice : submission.choices) {
     const SequenceId id = choice->id;
     sequences_.emplace(id, std::move(choice));
@@ -130,13 +133,16 @@ void AllocatorActor::drain_dirty() {
     event.granted = stream->granted();
     event.cancelled = stream->cancelled();
     event.stopped = stream->take_stopped();
+    if (log) log->applied(event);
     planner_.apply(event);
   }
   dirty_.clear();
 }
 
 void AllocatorActor::try_plan() {
-  Plan plan = planner_.make_plan(host_.now());
+  const std::int64_t now_ns = host_.now();
+  Plan plan = planner_.make_plan(now_ns);
+  if (log) log->planned(now_ns, plan);
   wake_at_ns_ = plan.wake_at_ns;
   count_names();
   if (on_plan) on_plan(planner_, plan);

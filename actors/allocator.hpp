@@ -14,6 +14,7 @@
 #include "actors/lane_port.hpp"
 #include "actors/page_names.hpp"
 #include "actors/planner.hpp"
+#include "actors/planner_log.hpp"
 #include "runtime/task.hpp"
 
 namespace tickertape::actors {
@@ -51,6 +52,8 @@ class AllocatorActor {
 
   /// Called after each plan and at the end; for tests.
   std::function<void(const Planner&, const Plan&)> on_plan;
+  /// Is told the planner's calls; null = nobody. Set before run().
+  std::shared_ptr<PlannerLog> log;
 
  private:
   void handle(AllocatorMessage& message);

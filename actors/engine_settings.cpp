@@ -5,8 +5,8 @@
 #include <bit>
 #include <string>
 
-#include "actors/admission.hpp"
-#include "actors/order.hpp"
+#include "actors/schedule_recorder.hpp"
+#include "actors/schedule_settings.hpp"
 
 namespace tickertape::actors {
 namespace {
@@ -43,36 +43,6 @@ void check_scheduling(const EngineOptions& options) {
   }
 }
 
-std::shared_ptr<const AdmissionPolicy> admission_of(const EngineOptions& options) {
-  if (options.admission_policy) return options.admission_policy;
-  switch (options.admission) {
-    case Admission::predicted:
-      return predicted_admission(options.admission_quantile, options.admission_buffer);
-    case Admission::reserve:
-      return reserve_admission();
-    case Admission::prompt_only:
-      return prompt_only_admission();
-    case Admission::max_len:
-      return max_len_admission();
-  }
-  return nullptr;
-}
-
-std::shared_ptr<const OrderPolicy> order_of(const EngineOptions& options) {
-  if (options.order_policy) return options.order_policy;
-  switch (options.scheduling) {
-    case Scheduling::fcfs:
-      return fcfs_order();
-    case Scheduling::priority:
-      return priority_order(to_ns(options.priority_ageing_s));
-    case Scheduling::deadline:
-      return deadline_order();
-    case Scheduling::fair:
-      return fair_order();
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 EngineOptions resolve(EngineOptions options) {
@@ -93,6 +63,10 @@ EngineOptions resolve(EngineOptions options) {
     refuse("num_kv_pages", "must be at least 1");
   if (options.max_queued_requests < 1) refuse("max_queued_requests", "must be at least 1");
   check_scheduling(options);
+  if (!options.record.empty() &&
+      (options.admission_policy || options.preemption_policy || options.order_policy)) {
+    refuse("record", "does not go with policies of your own, which no replay would know");
+  }
   check_seconds("request_timeout_s", options.request_timeout_s);
   check_seconds("stall_timeout_s", options.stall_timeout_s);
   check_seconds("park_grace_s", options.park_grace_s);
@@ -134,7 +108,8 @@ std::uint32_t resolve_max_model_len(const EngineOptions& options, const ModelInf
 LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backend,
                          const Tokenizer* tokenizer) {
   LaneOptions lane;
-  PlannerOptions& planner = lane.planner;
+  ScheduleSettings settings;
+  PlannerOptions& planner = settings.planner;
   planner.pool = KvPoolOptions{backend.num_pages, backend.page_size};
   planner.max_num_seqs = options.max_num_seqs;
   planner.max_num_batched_tokens = *options.max_num_batched_tokens;
@@ -149,9 +124,18 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
   planner.preemption_method = options.preemption;
   planner.num_host_pages = backend.num_host_pages;
   planner.prefix_caching = options.prefix_caching;
-  planner.admission = admission_of(options);
-  planner.order = order_of(options);
-  planner.preemption = options.preemption_policy;
+  settings.admission = options.admission;
+  settings.admission_quantile = options.admission_quantile;
+  settings.admission_buffer = options.admission_buffer;
+  settings.scheduling = options.scheduling;
+  settings.priority_ageing_ns = to_ns(options.priority_ageing_s);
+  lane.planner = settings.build();
+  if (options.admission_policy) lane.planner.admission = options.admission_policy;
+  if (options.order_policy) lane.planner.order = options.order_policy;
+  lane.planner.preemption = options.preemption_policy;
+  if (!options.record.empty()) {
+    lane.log = std::make_shared<ScheduleRecorder>(options.record, settings, options.record_limit);
+  }
   lane.max_queued_requests = options.max_queued_requests;
   if (tokenizer != nullptr) {
     const auto ends = tokenizer->end_tokens();

@@ -21,6 +21,7 @@ Lane::Lane(LaneOptions options, LaneHost& host, Backend& backend, std::shared_pt
   stop_work_.run = [](runtime::Work* work) {
     static_cast<StopWork*>(work)->lane->scope_.stop().request_stop();
   };
+  allocator_.log = std::move(options.log);
   port_->open(allocator_.inbox());
 }
 
@@ -41,6 +42,7 @@ runtime::Task<> Lane::run() {
   port_->close();
   host_.set_busy(false);
   end_all(error ? FinishReason::error : FinishReason::shutdown, error);
+  if (allocator_.log) allocator_.log->finish();
 }
 
 void Lane::request_stop() {
@@ -74,6 +76,10 @@ EngineStats Lane::stats() const {
   stats.queued_tokens = counters.queued_tokens.load();
   for (std::size_t i = 0; i < kNumFinishReasons; ++i) {
     stats.finished[i] = counters.finished[i].load();
+  }
+  if (allocator_.log) {
+    stats.recording_failed = allocator_.log->failed();
+    stats.recorded_bytes = allocator_.log->num_bytes();
   }
   // Requests on their way to the allocator wait too.
   stats.num_waiting = std::max(stats.num_waiting, counters.queued_requests.load());

@@ -19,7 +19,8 @@ struct LaneOptions {
   PlannerOptions planner;
   std::size_t max_queued_requests = 1024;
   std::vector<TokenId> end_tokens;
-  std::uint64_t name_key = 0;  ///< Seeds the hash of pages' contents.
+  std::uint64_t name_key = 0;       ///< Seeds the hash of pages' contents.
+  std::shared_ptr<PlannerLog> log;  ///< Null = none.
 };
 
 /// The allocator and the stepper with what they share. An engine runs it on a thread of its own, a

@@ -156,6 +156,9 @@ SimulationReport Simulation::run() {
   lane_->request_stop();
   while (scheduler_.step()) {
   }
+  const EngineStats ended = lane_->stats();
+  report_.stats.recording_failed = ended.recording_failed;
+  report_.stats.recorded_bytes = ended.recorded_bytes;
   return std::move(report_);
 }
 

@@ -98,6 +98,11 @@ struct EngineOptions {
       10;  ///< Niceness of the lane and the compute threads, so that readers stay prompt.
   std::string cpu_isa = "auto";
 
+  /// A file for the recording of the schedule (see recording.hpp); empty = none. Does not go with
+  /// policies of your own.
+  std::string record;
+  std::uint64_t record_limit = 1ULL << 30;  ///< Most bytes of it; the recording ends there.
+
   // Plumbing.
   boost::asio::any_io_executor executor;  ///< For handlers that have none of their own.
   std::shared_ptr<const AdmissionPolicy> admission_policy;    ///< Instead of `admission`.

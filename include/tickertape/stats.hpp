@@ -26,6 +26,7 @@ struct EngineStats {
   std::uint32_t max_model_len = 0;  ///< In force.
   bool lane_alive = true;           ///< Idle, or a sign of life within 5 s.
   bool draining = false;
+  bool recording_failed = false;  ///< The disk was full or too slow: the recording ends before.
 
   // Counters.
   std::uint64_t ticks = 0;
@@ -47,6 +48,7 @@ struct EngineStats {
   std::uint64_t finished_row_tokens = 0;    ///< and of sequences that have ended.
   std::uint64_t submitted = 0;              ///< Accepted requests.
   std::uint64_t refused = 0;
+  std::uint64_t recorded_bytes = 0;                         ///< Of the recording of the schedule.
   std::array<std::uint64_t, kNumFinishReasons> finished{};  ///< By FinishReason.
 };
 
