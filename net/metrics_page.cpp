@@ -81,6 +81,8 @@ void add_gauges(Page& page, const EngineStats& stats, const ServerGauges& gauges
   page.sample(stats.host_pages_total - stats.host_pages_free, "state=\"held\"");
   page.gauge("kv_waste_ratio", "Token places of held pages without a token / all of them.",
              ratio(stats.held_places - stats.held_tokens, stats.held_places));
+  page.gauge("recording_failed", "1 = the disk was full or too slow for --record, which ended.",
+             stats.recording_failed ? 1 : 0);
   page.gauge("open_connections", "Connections of clients.", gauges.open_connections);
   if (gauges.open_fds > 0) {
     page.gauge("process_open_fds", "Open file descriptors of the process.", gauges.open_fds);
@@ -93,6 +95,7 @@ void add_counters(Page& page, const EngineStats& stats) {
   page.counter("wasted_tokens_total", "Tokens computed and dropped.", stats.wasted_tokens);
   page.counter("recomputed_tokens_total", "Tokens computed again after a preemption.",
                stats.recomputed_tokens);
+  page.counter("recorded_bytes_total", "Bytes of the schedule's recording.", stats.recorded_bytes);
   page.family("preemptions_total", "counter", "Running requests put back to waiting.");
   page.sample(stats.recompute_preemptions, "how=\"recompute\"");
   page.sample(stats.swap_preemptions, "how=\"swap\"");

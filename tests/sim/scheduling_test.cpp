@@ -2,7 +2,12 @@
 // plan and at the end. Replay one with TICKERTAPE_SEED=N.
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
+
+#include <tickertape/recording.hpp>
+
+#include <unistd.h>
 
 #include "tests/sim/world.hpp"
 
@@ -100,6 +105,23 @@ BOOST_AUTO_TEST_CASE(a_seed_replays_to_the_same_digest) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     BOOST_TEST(run_world(seed).digest == run_world(seed).digest);
   }
+}
+
+BOOST_AUTO_TEST_CASE(every_seed_can_be_recorded_and_planned_again) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("tickertape_sim_" + std::to_string(::getpid()) + ".rec");
+  std::uint64_t num_plans = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    WorldOptions options = WorldOptions::draw_policies(seed);
+    options.record = file.string();
+    BOOST_TEST(World(options).run().broken == "");
+    const tickertape::ReplayReport report = tickertape::replay(file);
+    BOOST_TEST(!report.difference, "seed " << seed);
+    BOOST_TEST((report.end == tickertape::RecordingEnd::closed), "seed " << seed);
+    num_plans += report.num_plans;
+  }
+  BOOST_TEST(num_plans > 10000U);
+  std::filesystem::remove(file);
 }
 
 BOOST_AUTO_TEST_CASE(seeds_that_once_found_a_fault) {

@@ -160,6 +160,7 @@ actors::LaneOptions World::lane_options() const {
   engine.scheduling = options_.scheduling;
   engine.preemption = options_.preemption;
   engine.prefix_caching = options_.prefix_caching;
+  engine.record = options_.record;
   engine.park_grace_s = 0.1;
   engine.stall_timeout_s = static_cast<double>(kStallTimeout) / 1e9;
   return actors::lane_options(engine, backend_->info(), model_->tokenizer().get());

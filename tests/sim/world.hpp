@@ -33,6 +33,7 @@ struct WorldOptions {
   std::uint32_t num_executors = 2;
   std::uint32_t max_prompt = 40;
   std::uint32_t max_new = 40;
+  std::string record;     ///< A file; empty = none.
   bool misbehave = true;  ///< Readers cancel, stall, drop, miss deadlines.
   bool kill_executor = false;
   bool stop_early = false;

@@ -18,6 +18,7 @@ void add_tokenize(CLI::App& program, Action& action);
 void add_detokenize(CLI::App& program, Action& action);
 void add_inspect(CLI::App& program, Action& action);
 void add_render(CLI::App& program, Action& action);
+void add_replay(CLI::App& program, Action& action);
 void add_simulate(CLI::App& program, Action& action);
 void add_bench(CLI::App& program, Action& action);
 void add_bench_throughput(CLI::App& bench, Action& action);

@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
   add_render(program, action);
   add_bench(program, action);
   add_simulate(program, action);
+  add_replay(program, action);
   if (const int code = parse(program, {argv + std::min(argc, 1), argv + argc})) return code;
   if (!action) return 0;  // --help or --version has been printed.
   try {

@@ -123,4 +123,11 @@ void add_policy_flags(CLI::App& command, EngineOptions& options) {
       ->envname(environment_name("--no-prefix-caching"));
 }
 
+void add_record_flags(CLI::App& command, EngineOptions& options) {
+  add_option(command, "--record", options.record,
+             "A file for the recording of the schedule, for tickertape replay");
+  add_size(command, "--record-limit", options.record_limit,
+           "Most bytes of it; the recording ends there");
+}
+
 }  // namespace tickertape::program

@@ -16,4 +16,7 @@ namespace tickertape::program {
 /// Batching, chunks, admission, preemption, order and the prefix cache.
 void add_policy_flags(CLI::App& command, EngineOptions& options);
 
+/// Whether and where the schedule is recorded.
+void add_record_flags(CLI::App& command, EngineOptions& options);
+
 }  // namespace tickertape::program

@@ -14,6 +14,7 @@
 
 #include "tools/tickertape/command.hpp"
 #include "tools/tickertape/engine_flags.hpp"
+#include "tools/tickertape/policy_flags.hpp"
 #include "tools/tickertape/values.hpp"
 
 namespace tickertape::program {
@@ -140,6 +141,7 @@ void add_serve(CLI::App& program, Action& action) {
       "The server: WebSocket, HTTP and a page. SIGTERM and SIGINT drain; a second one stops");
   add_engine_flags(command, flags->engine);
   add_queue_flags(command, flags->engine);
+  add_record_flags(command, flags->engine.options);
   add_door_flags(command, *flags);
   command.callback([flags, &action] {
     check_engine_flags(flags->engine);

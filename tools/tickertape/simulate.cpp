@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -105,6 +106,11 @@ int run_simulation(const SimulateFlags& flags) {
   run.report = simulate(
       make_simulated_model(simulated), options,
       simulated_load(workload, num_requests, flags.max_tokens, simulated.shape.vocab_size), what);
+  if (run.report.stats.recording_failed) {
+    fmt::print(stderr,
+               "tickertape: the recording {} is not complete: the disk is full or too slow\n",
+               options.record);
+  }
   const double wall_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
@@ -146,6 +152,7 @@ void add_simulate(CLI::App& program, Action& action) {
              "engine does not know. 0 = the true length")
       ->check(in_range(0, 16777216));
   add_scheduling_flags(command, flags->options);
+  add_record_flags(command, flags->options);
   CLI::Option* pool = command.get_option("--kv-cache-memory");
   pool->default_str("90 % of the device's memory, less the weights");
   command.callback([flags, pool, &action] {
