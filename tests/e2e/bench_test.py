@@ -51,6 +51,27 @@ class Bench(unittest.TestCase):
             self.assertEqual((result["requests"], result["tokens"]), (3, 356))
         self.assertEqual(run_json(*call, "--max-tokens", "10")["tokens"], 26)
 
+    def test_a_recording_is_planned_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "run.rec")
+            made = run_json("simulate", "--workload", "mixed", "--requests", "60", "--max-num-seqs", "8",
+                            "--record", file, "--json", "-")
+            report = run_json("replay", file, "--check", "--json")
+            self.assertEqual((report["end"], report["requests"], report["ticks"]),
+                             ("closed", 60, made["ticks"]))
+            self.assertNotIn("difference", report)
+            other = run_json("replay", file, "--batching", "static", "--json")
+            self.assertIn("tick", other["difference"])
+            self.assertEqual(run("replay", file, "--check", "--batching", "static").returncode, FAILED)
+            content = pathlib.Path(file).read_bytes()
+            pathlib.Path(file).write_bytes(content[:-3])
+            self.assertEqual(run_json("replay", file, "--json")["end"], "cut")
+            done = run("replay", file, "--check")
+            self.assertEqual(done.returncode, FAILED)
+            self.assertIn(b"cut off at byte", done.stderr)
+            self.refused(FAILED, "recording", "replay", __file__)
+            self.refused(WRONG, "RECORDING", "replay")
+
     def test_a_table_without_json_and_pictures(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = os.path.join(folder, "run.svg")

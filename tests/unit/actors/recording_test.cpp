@@ -27,7 +27,7 @@ struct Fixture {
   EngineOptions options;
 
   Fixture() {
-    options.num_kv_pages = 60;
+    options.num_kv_pages = 30;
     options.max_num_seqs = 8;
     options.request_timeout_s = 0;
     options.admission = Admission::prompt_only;
