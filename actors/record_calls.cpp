@@ -26,7 +26,7 @@ void CallMemory::remember(const std::vector<RowDone>& done) {
     if (row.ended) continue;
     RowDone next;
     next.id = row.id;
-    next.num_computed = row.num_computed + 1;
+    next.num_computed = 1;
     next.num_emitted = 1;
     expected.push_back(next);
   }

@@ -31,7 +31,7 @@ struct PlanCall {
 using RecordedCall = std::variant<AddCall, Demand, ReaderEvent, PlanCall, RecordEnd>;
 
 /// What both directions remember: times are told as differences, and the rows of a pass as
-/// differences from what the last pass lets expect (the same sequences, each a token further).
+/// differences from what the last pass lets expect (a token of each sequence that goes on).
 struct CallMemory {
   std::int64_t now_ns = 0;
   std::uint64_t tick = 0;

@@ -97,10 +97,10 @@ BOOST_AUTO_TEST_CASE(rows_come_back_whatever_the_last_pass_was) {
   using actors::RowDone;
   const std::vector<std::vector<RowDone>> passes = {
       {{1, 5, 0, 1, false, false}, {2, 6, 3, 0, false, false}, {3, 1, 0, 1, false, false}},
-      {{1, 6, 0, 1, false, false}, {2, 7, 0, 1, false, false}, {3, 2, 0, 1, true, true}},
-      {{2, 8, 0, 1, false, false}, {9, 64, 0, 0, false, false}, {9, 70, 0, 1, false, false}},
+      {{1, 1, 0, 1, false, false}, {2, 1, 0, 1, false, false}, {3, 1, 0, 1, true, true}},
+      {{2, 1, 0, 1, false, false}, {9, 64, 0, 0, false, false}, {9, 70, 0, 1, false, false}},
       {},
-      {{9, 71, 0, 1, false, false}, {2, 9, 0, 1, false, false}}};
+      {{9, 1, 0, 1, false, false}, {2, 1, 0, 1, false, false}}};
   actors::CallWriter writer;
   for (const auto& done : passes) {
     actors::Demand demand;
