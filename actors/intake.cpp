@@ -184,6 +184,7 @@ NewRequest Intake::plan_of(const Request& request, const Accepted& accepted,
   planned.max_tokens = accepted.prompt_tokens + accepted.max_tokens;
   planned.scores_prompt = request.prompt_logprobs >= 0;
   planned.is_chat = !request.messages.empty();
+  planned.needs_host = request.logit_processor != nullptr;
   planned.priority = request.priority;
   planned.client = std::hash<std::string>()(request.client);
   planned.granted = request.window;

@@ -11,39 +11,61 @@
 namespace tickertape::actors {
 
 Plan Planner::make_plan(std::int64_t now_ns) {
+  TICKERTAPE_ASSERT(under_way_.size() < kMaxPlansUnderWay);
+  ++num_calls_;
   Tick tick;
   tick.now_ns = now_ns;
+  tick.is_ahead = !under_way_.empty();
+  if (!tick.is_ahead) wants_landing_ = false;
   // Whole prompts take as many passes as they need.
   tick.budget = options_.batching == Batching::chunked ? options_.max_num_batched_tokens
                                                        : std::numeric_limits<std::uint32_t>::max();
   tick.slice_left = options_.max_num_batched_tokens;
   expire(now_ns);
   update_parking(now_ns);
-  if (options_.is_static()) {
+  if (tick.is_ahead && !options_.overlap) {
+    // Only what is to be told.
+  } else if (options_.is_static()) {
     plan_static(tick);
   } else {
-    admit_higher_class(tick);
-    plan_running(tick, /*decodes=*/true);
-    limit_prefill(tick);
-    plan_running(tick, /*decodes=*/false);
-    if (!tick.preempted) admit_waiting(tick);
+    plan_continuous(tick);
   }
-  fail_hopeless(tick);
+  if (!tick.is_ahead) fail_hopeless(tick);
   finish(tick);
   return std::move(tick.plan);
+}
+
+void Planner::plan_continuous(Tick& tick) {
+  admit_higher_class(tick);
+  if (wants_landing_) return;
+  plan_running(tick, /*decodes=*/true);
+  limit_prefill(tick);
+  plan_running(tick, /*decodes=*/false);
+  if (!tick.preempted && !wants_landing_) admit_waiting(tick);
+}
+
+bool Planner::may_have_row(Tick& tick, const PlannedSequence& sequence) const {
+  if (!sequence.running || sequence.ending || sequence.view.parked ||
+      sequence.last_planned == num_calls_) {
+    return false;
+  }
+  if (!tick.is_ahead) return true;
+  if (sequence.waits_for_host()) {
+    tick.waits_for_host = true;
+    return false;
+  }
+  // What is moved for it may yet fail to be.
+  return sequence.num_moves == 0 && !(sequence.in_flight() && sequence.is_last_under_way());
 }
 
 void Planner::plan_running(Tick& tick, bool decodes) {
   const std::vector<PlannedSequence*> ids = running_;  // Preemption changes running_.
   for (PlannedSequence* const sequence : ids) {
     if (tick.budget == 0) return;
-    if (!sequence->running || sequence->in_flight > 0 || sequence->ending ||
-        sequence->view.parked) {
-      continue;
-    }
-    const SequenceView& view = sequence->view;
+    if (!may_have_row(tick, *sequence)) continue;
+    const std::uint32_t num_tokens = sequence->next_num_tokens();
     const bool is_decode =
-        view.num_tokens > view.prompt_tokens && view.num_tokens - view.num_computed == 1;
+        num_tokens > sequence->view.prompt_tokens && num_tokens - sequence->next_position() == 1;
     if (is_decode == decodes) plan_row(tick, *sequence);
   }
 }
@@ -58,8 +80,8 @@ void Planner::limit_prefill(Tick& tick) const {
   }
   std::uint32_t position = 0;
   for (const PlannedSequence* sequence : running_) {
-    if (sequence->in_flight > 0 || sequence->view.parked) continue;
-    position = sequence->view.num_computed;
+    if (sequence->last_planned == num_calls_ || sequence->view.parked) continue;
+    position = sequence->next_position();
     break;
   }
   const std::uint32_t within =
@@ -68,20 +90,22 @@ void Planner::limit_prefill(Tick& tick) const {
 }
 
 void Planner::plan_row(Tick& tick, PlannedSequence& sequence) {
-  const SequenceView& view = sequence.view;
-  std::uint32_t count = view.num_tokens - view.num_computed;
+  const std::uint32_t position = sequence.next_position();
+  const std::uint32_t num_tokens = sequence.next_num_tokens();
+  std::uint32_t count = num_tokens - position;
   if (options_.batching == Batching::chunked) {
     count = std::min(count, tick.budget);
     if (options_.prefill_chunk > 0) count = std::min(count, options_.prefill_chunk);
   }
-  const std::uint32_t end_position = view.num_computed + count;
-  const bool samples = end_position == view.num_tokens && view.num_tokens < view.max_tokens;
+  const std::uint32_t end_position = position + count;
+  const bool samples = end_position == num_tokens && num_tokens < sequence.view.max_tokens;
   if (samples && !may_sample(tick, sequence)) return;
   if (!grow(tick, sequence, end_position)) return;
 
   PlanRow row;
-  row.first_position = view.num_computed;
+  row.first_position = position;
   row.num_tokens = count;
+  if (sequence.num_sampling() > 0) row.source = RowSource::last_token_of;
   if (sequence.has_scores_to_give() && end_position > sequence.num_scored) {
     row.output = RowOutput::all_logprobs;
     row.num_outputs = end_position - std::max(row.first_position, sequence.num_scored);
@@ -89,7 +113,8 @@ void Planner::plan_row(Tick& tick, PlannedSequence& sequence) {
     row.output = RowOutput::sample;
     row.num_outputs = 1;
   }
-  sequence.samples = samples;
+  sequence.flights.push_back(Flight{0, count, samples});
+  sequence.last_planned = num_calls_;
   if (samples) ++sequence.request->in_flight;
   add_rows(tick, sequence, row);
 }
@@ -119,7 +144,7 @@ void Planner::add_rows(Tick& tick, PlannedSequence& sequence, PlanRow row) {
     tick.plan.rows.push_back(row);
     tick.owners.push_back(&sequence);
     tick.slice_left -= row.num_tokens;
-    if (row.kind == RowKind::work) ++sequence.in_flight;
+    if (row.kind == RowKind::work) ++sequence.flights.back().num_rows;
     row.first_position = piece_end;
   }
 }
@@ -129,15 +154,14 @@ void Planner::add_rows(Tick& tick, PlannedSequence& sequence, PlanRow row) {
 bool Planner::may_sample(Tick& tick, const PlannedSequence& sequence) {
   const PlannedRequest& request = *sequence.request;
   if (!request.has_credit()) return false;
-  if (request.granted - request.emitted >= request.running.size()) return true;
+  const std::uint64_t num_plans = under_way_.size() + 1;
+  if (request.granted - request.emitted >= request.running.size() * num_plans) return true;
   const auto [place, is_new] = tick.served.try_emplace(sequence.first);
   std::vector<std::pair<std::uint32_t, SequenceId>>& served = place->second;
   if (is_new) {
     for (const SequenceId id : request.running) {
       const PlannedSequence& sibling = get(id);
-      if (!sibling.ending && sibling.in_flight == 0) {
-        served.emplace_back(sibling.view.num_tokens, id);
-      }
+      if (may_have_row(tick, sibling)) served.emplace_back(sibling.next_num_tokens(), id);
     }
     std::sort(served.begin(), served.end());
     const std::uint64_t left = request.granted - request.emitted - request.in_flight;
@@ -149,8 +173,7 @@ bool Planner::may_sample(Tick& tick, const PlannedSequence& sequence) {
 
 void Planner::finish(Tick& tick) {
   Plan& plan = tick.plan;
-  plan.ended = std::move(ended_);
-  ended_.clear();
+  tell_ends(plan);
   if (!plan.rows.empty()) {
     plan.closed = std::move(closed_slots_);
     closed_slots_.clear();
@@ -166,6 +189,45 @@ void Planner::finish(Tick& tick) {
   }
   plan.tick = tick_;
   plan.wake_at_ns = next_wake(tick.now_ns);
+  name_idle_cause(tick);
+  note_under_way(tick);
+}
+
+/// Not of those that are in flight: they may yet end by themselves.
+void Planner::tell_ends(Plan& plan) {
+  std::vector<PlanEnded> later;
+  for (const PlanEnded& ended : ended_) {
+    const PlannedSequence* const sequence = find(ended.id);
+    (sequence != nullptr && sequence->in_flight() ? later : plan.ended).push_back(ended);
+  }
+  ended_ = std::move(later);
+}
+
+void Planner::name_idle_cause(Tick& tick) {
+  if (tick.plan.has_work()) {
+    tick.plan.idle_cause = tick.is_ahead ? IdleCause::planning : idle_cause_;
+    idle_cause_ = IdleCause::planning;
+  } else if (!tick.is_ahead) {
+    idle_cause_ = IdleCause::no_work;
+  } else if (options_.overlap) {
+    idle_cause_ = wants_landing_        ? IdleCause::room
+                  : tick.waits_for_host ? IdleCause::host_state
+                                        : IdleCause::planning;
+  }
+}
+
+void Planner::note_under_way(Tick& tick) {
+  const Plan& plan = tick.plan;
+  if (!plan.has_work()) return;
+  UnderWay& under_way = tick.under_way;
+  under_way.num_swaps = static_cast<std::uint32_t>(plan.swap_out.size() + plan.swap_in.size());
+  if (tick.slice == 0) {  // Several passes are not what the model is about.
+    under_way.tokens = tick.tokens;
+    under_way.context = tick.context;
+  }
+  for (const SequenceId id : under_way.swapped) ++get(id).num_moves;
+  for (const SequenceId id : under_way.copied) ++get(id).num_moves;
+  under_way_.push_back(std::move(under_way));
 }
 
 void Planner::count(const Tick& tick) {
@@ -187,10 +249,7 @@ void Planner::count(const Tick& tick) {
     last = row.id;
   }
   counters_.computed_tokens += tick.tokens - filler;
-  planned_swaps_ = static_cast<std::uint32_t>(tick.plan.swap_out.size() + tick.plan.swap_in.size());
-  if (tick.slice > 0) return;  // Several passes: not what the model is about.
-  planned_tokens_ = tick.tokens;
-  planned_context_ = tick.context;
+  if (tick.is_ahead) ++counters_.overlapped_ticks;
 }
 
 std::int64_t Planner::next_wake(std::int64_t now_ns) const {

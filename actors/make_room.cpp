@@ -23,6 +23,10 @@ bool Planner::grow(Tick& tick, PlannedSequence& sequence, std::uint32_t num_toke
 
 /// False when the row of `grower` is not for this tick.
 bool Planner::make_room(Tick& tick, PlannedSequence& grower) {
+  if (tick.is_ahead) {
+    wants_landing_ = true;
+    return false;
+  }
   refresh_views(tick);
   const auto place = std::find(running_.begin(), running_.end(), &grower);
   const auto index = static_cast<std::size_t>(place - running_.begin());
@@ -44,7 +48,7 @@ bool Planner::make_room(Tick& tick, PlannedSequence& grower) {
                   [&](const PlanOpened& entry) { return entry.id == victim.view.id; })) {
     return false;  // Room was just made for that one: this row waits a tick.
   }
-  if (victim.in_flight > 0) take_back_row(tick, victim);
+  if (victim.in_flight()) take_back_row(tick, victim);
   preempt(tick, victim);
   return &victim != &grower;
 }
@@ -62,8 +66,9 @@ void Planner::take_back_row(Tick& tick, PlannedSequence& sequence) {
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i - 1));
     tick.owners.erase(tick.owners.begin() + static_cast<std::ptrdiff_t>(i - 1));
   }
-  sequence.in_flight = 0;
-  land(sequence);
+  if (sequence.flights.back().samples) --sequence.request->in_flight;
+  sequence.flights.pop_back();
+  sequence.last_planned = 0;
 }
 
 /// Somebody ends for certain, without another page, before preempting this victim pays off. The
@@ -100,7 +105,7 @@ std::size_t Planner::oldest_runnable() const {
 }
 
 void Planner::preempt(Tick& tick, PlannedSequence& victim) {
-  TICKERTAPE_ASSERT(victim.running && victim.in_flight == 0);
+  TICKERTAPE_ASSERT(victim.running && !victim.in_flight());
   const Notice::How how = method_for(tick, victim);
   if (how == Notice::How::swap) {
     swap_out(tick, victim);
@@ -162,7 +167,7 @@ void Planner::swap_out(Tick& tick, PlannedSequence& victim) {
     tick.plan.swap_out.push_back(PageCopy{victim.table[first + i], victim.swapped.pages[i]});
   }
   counters_.pages_swapped_out += count;
-  swapping_.push_back(victim.view.id);
+  tick.under_way.swapped.push_back(victim.view.id);
 }
 
 /// Pages that become available when it gives up its own. Those that the candidate looks for by name
@@ -183,8 +188,13 @@ bool Planner::evict_parked(Tick& tick) {
   // Youngest first among those beyond their grace.
   for (auto place = running_.rbegin(); place != running_.rend(); ++place) {
     PlannedSequence& sequence = **place;
-    if (!sequence.view.parked || sequence.in_flight > 0 || sequence.ending) continue;
+    if (!sequence.view.parked || sequence.ending) continue;
     if (tick.now_ns - sequence.view.parked_since_ns < options_.park_grace_ns) continue;
+    if (tick.is_ahead) {
+      wants_landing_ = true;
+      return false;
+    }
+    if (sequence.in_flight()) continue;
     preempt(tick, sequence);
     return true;
   }
@@ -193,11 +203,23 @@ bool Planner::evict_parked(Tick& tick) {
 
 /// Preempts as few as needed of lower classes, when that makes the candidate fit; else none.
 bool Planner::preempt_lower_class(Tick& tick, const PlannedSequence& candidate) {
+  const std::vector<PlannedSequence*> victims = lower_class_victims(tick, candidate);
+  if (victims.empty()) return false;
+  if (tick.is_ahead) {
+    wants_landing_ = true;
+    return false;
+  }
+  for (PlannedSequence* victim : victims) preempt(tick, *victim);
+  return true;
+}
+
+std::vector<PlannedSequence*> Planner::lower_class_victims(const Tick& tick,
+                                                           const PlannedSequence& candidate) {
   const std::int32_t its_class = options_.order->preemption_class(candidate.view);
   std::vector<PlannedSequence*> victims;
   for (PlannedSequence* sequence : running_) {
     const bool is_lower = options_.order->preemption_class(sequence->view) > its_class;
-    if (is_lower && sequence->in_flight == 0 && !sequence->ending &&
+    if (is_lower && !sequence->ending &&
         sequence->view.preemptions < options_.max_class_preemptions) {
       victims.push_back(sequence);
     }
@@ -217,10 +239,10 @@ bool Planner::preempt_lower_class(Tick& tick, const PlannedSequence& candidate) 
     freed += pages_freed_by(victim, candidate);
     std::erase_if(left, [&](const SequenceView& view) { return view.id == victim.view.id; });
     if (!fits(tick, candidate, left, freed)) continue;
-    for (std::size_t i = 0; i < count; ++i) preempt(tick, *victims[i]);
-    return true;
+    victims.resize(count);
+    return victims;
   }
-  return false;
+  return {};
 }
 
 }  // namespace tickertape::actors

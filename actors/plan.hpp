@@ -9,6 +9,7 @@
 #include <tickertape/kv_pool.hpp>
 #include <tickertape/policy.hpp>
 #include <tickertape/request.hpp>
+#include <tickertape/stats.hpp>
 
 namespace tickertape::actors {
 
@@ -27,6 +28,7 @@ struct NewRequest {
   std::uint64_t client = 0;
   std::uint64_t granted = 0;  ///< Tokens that the reader allows in all, so far, of all choices.
   std::int64_t deadline_ns = kNoDeadline;
+  bool needs_host = false;      ///< A LogitProcessor sees each token before the next is computed.
   std::vector<PageName> names;  ///< Of the prompt's full pages; empty without a prefix cache.
 };
 
@@ -46,13 +48,15 @@ struct NamedPage {
   PageName name = 0;
 };
 
-/// The stepper's question, once per tick.
+/// The stepper's question, once per plan, with what the oldest plan under way came to.
 struct Demand {
+  bool has_landed = true;        ///< False: a question only, nothing is done yet.
   std::vector<RowDone> done;     ///< Of every row of the last plan that is not filler.
   std::vector<NamedPage> named;  ///< Pages that generated tokens have filled.
   std::int64_t pass_ns = 0;      ///< What the passes took; 0 = there was none.
   std::int64_t swap_ns = 0;      ///< What the moves to and from the host took.
   bool swap_failed = false;      ///< What they moved is lost.
+  bool copy_failed = false;      ///< What was copied on the device is lost.
 };
 
 /// A change that came from a reader: drained from the streams before each plan.
@@ -76,6 +80,8 @@ struct PlanRow {
   SlotId slot = 0;
   std::uint32_t first_position = 0;
   std::uint32_t num_tokens = 0;
+  RowSource source =
+      RowSource::ids;  ///< `last_token_of`: what its slot sampled in the plan before.
   RowOutput output = RowOutput::none;
   std::uint32_t num_outputs = 0;
   std::uint32_t slice = 0;  ///< 0, 1, ...: passes of the tick, in their order.
@@ -115,9 +121,14 @@ struct Plan {
   PageTables tables;
   std::vector<PlanPreempted> preempted;
   std::vector<PlanEnded> ended;
-  bool batch_ended = false;               ///< A static batch: what it held back is delivered now.
-  std::int64_t wake_at_ns = kNoDeadline;  ///< When planning again may give something new.
+  bool batch_ended = false;  ///< A static batch: what it held back is delivered now.
+  IdleCause idle_cause = IdleCause::planning;  ///< Why the device had nothing before this plan.
+  std::int64_t wake_at_ns = kNoDeadline;       ///< When planning again may give something new.
 
+  /// The backend has something to do for it: it is under way from now on.
+  [[nodiscard]] bool has_work() const noexcept {
+    return !rows.empty() || !swap_out.empty() || !swap_in.empty() || !copies.empty();
+  }
   /// Nothing for the stepper to do.
   [[nodiscard]] bool empty() const noexcept {
     return rows.empty() && preempted.empty() && ended.empty() && !batch_ended;

@@ -27,6 +27,7 @@ Planner::Planner(PlannerOptions options)
   if (options_.static_batch_size == 0) options_.static_batch_size = options_.max_num_seqs;
   // The baseline before paging shares nothing.
   if (options_.is_static()) options_.prefix_caching = false;
+  if (options_.is_static()) options_.overlap = false;
   TICKERTAPE_ASSERT(options_.max_num_seqs > 0);
   TICKERTAPE_ASSERT(options_.static_batch_size <= options_.max_num_seqs);
   TICKERTAPE_ASSERT(options_.max_num_batched_tokens >= options_.max_num_seqs);
@@ -68,13 +69,13 @@ void Planner::add_choice(const NewRequest& wanted, PlannedRequest& request, std:
   sequence.view.max_tokens = wanted.max_tokens;
   sequence.view.deadline_ns = wanted.deadline_ns;
   sequence.scores_prompt = wanted.scores_prompt && choice == 0;
+  sequence.needs_host = wanted.needs_host;
   if (options_.prefix_caching) sequence.names = wanted.names;
   if (wanted.deadline_ns != kNoDeadline) deadlines_.emplace(wanted.deadline_ns, id);
   if (request.has_credit()) join_line(sequence);
 }
 
 void Planner::commit(const Demand& demand) {
-  learn(demand);
   for (const RowDone& done : demand.done) commit_row(done);
   for (const NamedPage& named : demand.named) {
     const auto found = sequences_.find(named.id);
@@ -82,22 +83,39 @@ void Planner::commit(const Demand& demand) {
     found->second.names.push_back(named.name);
     name_pages(found->second);
   }
-  host_.give_back(landing_host_pages_);
-  landing_host_pages_.clear();
-  if (demand.swap_failed) {
-    for (const SequenceId id : swapping_) {
+  if (demand.has_landed && !under_way_.empty()) commit_moves(demand);
+}
+
+/// The oldest plan under way is done, with all that it moved.
+void Planner::commit_moves(const Demand& demand) {
+  const UnderWay landed = std::move(under_way_.front());
+  under_way_.pop_front();
+  learn(demand, landed);
+  host_.give_back(landed.host_pages);
+  const auto arrive = [&](const std::vector<SequenceId>& ids, bool failed, auto lose) {
+    for (const SequenceId id : ids) {
       const auto found = sequences_.find(id);
-      if (found != sequences_.end()) lose_swapped(found->second);
+      if (found == sequences_.end()) continue;
+      --found->second.num_moves;
+      if (failed) lose(found->second);
     }
-  }
-  swapping_.clear();
+  };
+  arrive(landed.swapped, demand.swap_failed, [&](PlannedSequence& one) { lose_swapped(one); });
+  arrive(landed.copied, demand.copy_failed, [&](PlannedSequence& one) {
+    // The pass that read its pages has ended it, unless it had no row.
+    if (one.running && !one.ending) end(one, FinishReason::error);
+  });
 }
 
 void Planner::commit_row(const RowDone& done) {
   PlannedSequence& sequence = get(done.id);
-  TICKERTAPE_ASSERT(sequence.in_flight > 0);
+  TICKERTAPE_ASSERT(sequence.in_flight());
   PlannedRequest& request = *sequence.request;
-  if (--sequence.in_flight == 0) land(sequence);
+  const bool is_landed = --sequence.flights.front().num_rows == 0;
+  if (is_landed) {
+    if (sequence.flights.front().samples) --request.in_flight;
+    sequence.flights.erase(sequence.flights.begin());
+  }
   sequence.view.num_computed += done.num_computed;
   sequence.view.num_tokens += done.num_emitted;
   sequence.num_scored += done.num_scored;
@@ -113,7 +131,9 @@ void Planner::commit_row(const RowDone& done) {
   }
   if (done.ended && done.by_itself) profile_.ended(sequence.view);
   sequence.ended = sequence.ended || done.ended;
-  if (sequence.in_flight > 0) return;
+  if (!is_landed) return;
+  if (sequence.ended) drop_flights(sequence);
+  if (sequence.in_flight()) return;
   if (sequence.ended && sequence.ending) {
     // It ended by itself in the same pass: that end was delivered already.
     std::erase_if(ended_, [&](const PlanEnded& ended) { return ended.id == done.id; });
@@ -125,22 +145,29 @@ void Planner::commit_row(const RowDone& done) {
   }
 }
 
-/// What the last plan took, for the estimates of the next ones.
-void Planner::learn(const Demand& demand) {
-  last_pass_ns_ = demand.pass_ns;
-  if (demand.pass_ns > 0 && planned_tokens_ > 0) {
-    pass_model_.observe(planned_tokens_, planned_context_, demand.pass_ns);
+/// Rows planned ahead for what has ended come to nothing. Its pages and its slot are free at once:
+/// whatever uses them next is behind those rows on the device.
+void Planner::drop_flights(PlannedSequence& sequence) {
+  for (const Flight& flight : sequence.flights) {
+    if (flight.samples) --sequence.request->in_flight;
+    counters_.dropped_row_tokens += flight.num_tokens;
   }
-  if (demand.swap_ns > 0 && planned_swaps_ > 0) {
-    const std::int64_t measured = demand.swap_ns / planned_swaps_;
+  sequence.flights.clear();
+}
+
+/// What the plan took, for the estimates of the next ones.
+void Planner::learn(const Demand& demand, const UnderWay& landed) {
+  last_pass_ns_ = demand.pass_ns;
+  if (demand.pass_ns > 0 && landed.tokens > 0) {
+    pass_model_.observe(landed.tokens, landed.context, demand.pass_ns);
+  }
+  if (demand.swap_ns > 0 && landed.num_swaps > 0) {
+    const std::int64_t measured = demand.swap_ns / landed.num_swaps;
     constexpr std::int64_t kMemory = 8;  // Of so many measurements, about.
     swap_ns_per_page_ = swap_ns_per_page_ == 0
                             ? measured
                             : swap_ns_per_page_ + (measured - swap_ns_per_page_) / kMemory;
   }
-  planned_tokens_ = 0;
-  planned_context_ = 0;
-  planned_swaps_ = 0;
 }
 
 /// Tells the pool what the pages that are computed now hold.
@@ -155,11 +182,6 @@ void Planner::name_pages(PlannedSequence& sequence) {
       being_computed_.erase(found);
     }
   }
-}
-
-/// The last row of the pass is done.
-void Planner::land(PlannedSequence& sequence) {
-  if (std::exchange(sequence.samples, false)) --sequence.request->in_flight;
 }
 
 void Planner::apply(const ReaderEvent& event) {
@@ -210,7 +232,7 @@ const PlannedRequest* Planner::find_request(SequenceId id) const {
 void Planner::end(PlannedSequence& sequence, FinishReason reason) {
   TICKERTAPE_ASSERT(!sequence.ending && !sequence.finished);
   ended_.push_back(PlanEnded{sequence.view.id, reason});
-  if (sequence.in_flight > 0) {
+  if (sequence.in_flight()) {
     sequence.ending = true;  // The pass still writes its pages.
   } else {
     forget(sequence);
@@ -307,7 +329,7 @@ void Planner::unpark(PlannedSequence& sequence) {
 void Planner::lose_swapped(PlannedSequence& sequence) {
   if (sequence.running) {
     // The pass that read its pages has ended it, unless it had no row.
-    end(sequence, FinishReason::error);
+    if (!sequence.ending) end(sequence, FinishReason::error);
     return;
   }
   host_.give_back(std::exchange(sequence.swapped, SwappedOut()).pages);

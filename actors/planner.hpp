@@ -1,6 +1,7 @@
 // Planner: the scheduling state, and the one function that decides a tick.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -35,8 +36,14 @@ struct PlannerCounters {
   std::uint64_t computed_tokens = 0;
   std::uint64_t prompt_padding_tokens = 0;
   std::uint64_t finished_row_tokens = 0;
+  std::uint64_t overlapped_ticks = 0;
+  std::uint64_t dropped_row_tokens = 0;
   std::uint64_t waits = 0;  ///< Ticks that a row waited for room instead of preempting.
 };
+
+/// One that runs and one that the device finds when that is done: more would only make rows that
+/// come to nothing, and arrivals that wait.
+inline constexpr std::size_t kMaxPlansUnderWay = 2;
 
 /// The scheduling state of an engine: a plain value. Given the same calls with the same arguments
 /// it gives the same plans, everywhere: all arithmetic is in integers.
@@ -53,19 +60,24 @@ class Planner {
   /// Puts the choices of a request into the waiting line.
   void add(const NewRequest& request, std::int64_t now_ns);
 
-  /// Takes in what the last plan came to.
+  /// Takes in what the oldest plan under way came to.
   void commit(const Demand& demand);
 
   /// Takes in what a reader did. Unknown (ended) requests and choices are ignored.
   void apply(const ReaderEvent& event);
 
   /// Decides the next tick: who ends, who runs, who is preempted, who is admitted. Rows of the plan
-  /// are in flight until commit() names them.
+  /// are in flight until commit() names them, or an earlier row ends their sequence.
+  ///
+  /// With `overlap` it may be called while a plan is under way. Such a plan goes on from what the
+  /// one before will have computed and takes nothing from anybody: where that is needed, nothing
+  /// more is planned until all is done.
   [[nodiscard]] Plan make_plan(std::int64_t now_ns);
 
   /// Ends everything that is not in flight (shutdown, drain deadline); told by the next plan.
   void end_all(FinishReason reason);
 
+  [[nodiscard]] std::size_t num_under_way() const noexcept { return under_way_.size(); }
   [[nodiscard]] std::size_t num_running() const noexcept { return running_.size(); }
   [[nodiscard]] std::size_t num_waiting() const noexcept {
     return sequences_.size() - running_.size();
@@ -90,6 +102,15 @@ class Planner {
 
  private:
   struct Tick;
+  /// What is known of a plan under way, beside its rows.
+  struct UnderWay {
+    std::uint64_t tokens = 0;  ///< For the model of its time; 0 = it is not about such a plan.
+    std::uint64_t context = 0;
+    std::uint32_t num_swaps = 0;
+    std::vector<SequenceId> swapped;
+    std::vector<SequenceId> copied;
+    std::vector<PageId> host_pages;  ///< Read by its moves.
+  };
 
   PlannedSequence& get(SequenceId id) { return sequences_.at(id); }
 
@@ -97,8 +118,9 @@ class Planner {
   void add_choice(const NewRequest& wanted, PlannedRequest& request, std::uint32_t choice,
                   std::int64_t now_ns);
   void commit_row(const RowDone& done);
+  void commit_moves(const Demand& demand);
+  void drop_flights(PlannedSequence& sequence);
   void name_pages(PlannedSequence& sequence);
-  void land(PlannedSequence& sequence);
   void end(PlannedSequence& sequence, FinishReason reason);
   void forget(PlannedSequence& sequence);
   void leave_running(PlannedSequence& sequence);
@@ -109,15 +131,20 @@ class Planner {
   void update_parking(std::int64_t now_ns);
   void unpark(PlannedSequence& sequence);
   void lose_swapped(PlannedSequence& sequence);
-  void learn(const Demand& demand);
+  void learn(const Demand& demand, const UnderWay& landed);
 
   // make_plan.cpp
+  void plan_continuous(Tick& tick);
+  [[nodiscard]] bool may_have_row(Tick& tick, const PlannedSequence& sequence) const;
   void plan_running(Tick& tick, bool decodes);
   void plan_row(Tick& tick, PlannedSequence& sequence);
   void add_rows(Tick& tick, PlannedSequence& sequence, PlanRow row);
   [[nodiscard]] bool may_sample(Tick& tick, const PlannedSequence& sequence);
   void limit_prefill(Tick& tick) const;
   void finish(Tick& tick);
+  void tell_ends(Plan& plan);
+  void note_under_way(Tick& tick);
+  void name_idle_cause(Tick& tick);
   void count(const Tick& tick);
   [[nodiscard]] std::int64_t next_wake(std::int64_t now_ns) const;
 
@@ -136,12 +163,14 @@ class Planner {
                                              const PlannedSequence& candidate) const;
   [[nodiscard]] bool evict_parked(Tick& tick);
   [[nodiscard]] bool preempt_lower_class(Tick& tick, const PlannedSequence& candidate);
+  [[nodiscard]] std::vector<PlannedSequence*> lower_class_victims(const Tick& tick,
+                                                                  const PlannedSequence& candidate);
 
   // admit.cpp
   void admit_waiting(Tick& tick);
   void admit_higher_class(Tick& tick);
   [[nodiscard]] bool admit_next(Tick& tick, SequenceId id);
-  [[nodiscard]] bool must_wait_for_others(const PlannedSequence& candidate) const;
+  [[nodiscard]] bool must_wait_for_others(const Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] bool is_hopeless(const Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] bool fits(Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] bool fits(const Tick& tick, const PlannedSequence& candidate,
@@ -152,8 +181,9 @@ class Planner {
   void find_prefix(PlannedSequence& sequence);
   void share_prompt(Tick& tick, PlannedSequence& sequence);
   [[nodiscard]] bool shares_prompt(const PlannedSequence& sequence) const;
-  [[nodiscard]] const PlannedSequence* donor(const PlannedSequence& candidate) const;
-  [[nodiscard]] bool waits_for_sibling(const PlannedSequence& candidate) const;
+  [[nodiscard]] const PlannedSequence* donor(const Tick& tick,
+                                             const PlannedSequence& candidate) const;
+  [[nodiscard]] bool waits_for_sibling(const Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] std::span<const PageName> wanted_names(const PlannedSequence& sequence) const;
   [[nodiscard]] bool waits_for_prefix(const PlannedSequence& candidate) const;
   void fail_hopeless(Tick& tick);
@@ -188,11 +218,10 @@ class Planner {
   std::set<SlotId> free_slots_;
   std::vector<SlotId> closed_slots_;
   std::vector<PlanEnded> ended_;
-  std::vector<PageId> landing_host_pages_;  ///< Read by moves that are under way.
-  std::vector<SequenceId> swapping_;        ///< Moved by the plan under way.
-  std::uint64_t planned_tokens_ = 0;        ///< Of the plan under way, for the model of its time.
-  std::uint64_t planned_context_ = 0;
-  std::uint32_t planned_swaps_ = 0;
+  std::deque<UnderWay> under_way_;  ///< Oldest first.
+  bool wants_landing_ = false;      ///< Nothing is planned until all that is under way is done.
+  IdleCause idle_cause_ = IdleCause::no_work;
+  std::uint64_t num_calls_ = 0;  ///< Of make_plan().
   std::int64_t swap_ns_per_page_ = 0;
   std::int64_t last_pass_ns_ = 0;
   std::uint32_t batch_size_ = 0;  ///< Of the static batch under way; 0 = none.

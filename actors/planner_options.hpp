@@ -30,6 +30,7 @@ struct PlannerOptions {
   std::int64_t swap_ns_per_page = 0;  ///< To the host or back, until it was measured; 0 = unknown.
   std::uint32_t max_class_preemptions = 8;  ///< Beyond, no class preempts a sequence any more.
   bool prefix_caching = true;
+  bool overlap = false;  ///< A plan may be made while another one is under way.
 
   std::shared_ptr<const AdmissionPolicy> admission;    ///< Null = prompt_only.
   std::shared_ptr<const PreemptionPolicy> preemption;  ///< Null = youngest first.

@@ -36,6 +36,8 @@ void Planner::fill(EngineStats& stats) const {
   stats.computed_tokens = counters_.computed_tokens;
   stats.prompt_padding_tokens = counters_.prompt_padding_tokens;
   stats.finished_row_tokens = counters_.finished_row_tokens;
+  stats.overlapped_ticks = counters_.overlapped_ticks;
+  stats.dropped_row_tokens = counters_.dropped_row_tokens;
 }
 
 /// A page that several sequences share is counted once; all its places hold a token.
@@ -56,7 +58,9 @@ void Planner::check() const {
   TICKERTAPE_ASSERT(running_.size() + free_slots_.size() == options_.max_num_seqs);
   std::set<SlotId> slots(free_slots_);
   std::size_t owners = 0;
-  std::size_t on_host = landing_host_pages_.size();
+  TICKERTAPE_ASSERT(under_way_.size() <= kMaxPlansUnderWay);
+  std::size_t on_host = 0;
+  for (const UnderWay& plan : under_way_) on_host += plan.host_pages.size();
   for (const auto& [id, sequence] : sequences_) {
     check_sequence(sequence);
     owners += sequence.table.empty() ? 0 : 1;
@@ -83,6 +87,10 @@ void Planner::check_sequence(const PlannedSequence& sequence) const {
   TICKERTAPE_ASSERT(view.num_computed <= view.num_tokens && view.num_tokens <= view.max_tokens);
   TICKERTAPE_ASSERT(sequence.running || (pages.empty() && view.num_computed == 0));
   TICKERTAPE_ASSERT(!sequence.running || sequence.swapped.pages.empty());
+  TICKERTAPE_ASSERT(sequence.running || !sequence.in_flight());
+  TICKERTAPE_ASSERT(sequence.flights.size() <= under_way_.size());
+  TICKERTAPE_ASSERT(sequence.next_position() <= pages.size() * page_size);
+  TICKERTAPE_ASSERT(sequence.next_num_tokens() <= view.max_tokens);
   const bool stalled = stalled_.contains({view.parked_since_ns, view.id});
   TICKERTAPE_ASSERT(stalled == view.parked);
   const PlannedRequest& request = *sequence.request;
@@ -129,7 +137,7 @@ void Planner::check_requests() const {
       const PlannedSequence* sequence = find(id);
       if (sequence == nullptr) continue;
       ++left;
-      in_flight += sequence->samples ? 1 : 0;
+      in_flight += sequence->num_sampling();
       const auto& running = request.running;
       TICKERTAPE_ASSERT(std::binary_search(running.begin(), running.end(), id) ==
                         sequence->running);

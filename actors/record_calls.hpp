@@ -42,7 +42,7 @@ struct CallMemory {
 
 class CallWriter {
  public:
-  static constexpr std::uint8_t kVersion = 1;
+  static constexpr std::uint8_t kVersion = 2;
 
   void settings(const ScheduleSettings& settings);
   void add(const NewRequest& request, std::int64_t now_ns);

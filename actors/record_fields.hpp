@@ -32,6 +32,7 @@ void each_field(Visit& visit, T& settings) {
   visit(planner.swap_ns_per_page);
   visit(planner.max_class_preemptions);
   visit(planner.prefix_caching);
+  visit(planner.overlap);
   visit(settings.admission);
   visit(settings.admission_quantile);
   visit(settings.admission_buffer);
@@ -52,6 +53,7 @@ void each_field(Visit& visit, T& request) {
   visit(request.client);
   visit(request.granted);
   visit(request.deadline_ns);
+  visit(request.needs_host);
 }
 
 template <class Visit, MaybeConst<RowDone> T>
@@ -70,6 +72,8 @@ void each_field(Visit& visit, T& demand) {
   visit(demand.pass_ns);
   visit(demand.swap_ns);
   visit(demand.swap_failed);
+  visit(demand.has_landed);
+  visit(demand.copy_failed);
 }
 
 template <class Visit, MaybeConst<ReaderEvent> T>
@@ -85,6 +89,7 @@ void each_field(Visit& visit, T& row) {
   visit(row.slot);
   visit(row.first_position);
   visit(row.num_tokens);
+  visit(row.source);
   visit(row.output);
   visit(row.num_outputs);
   visit(row.slice);

@@ -19,12 +19,15 @@ struct Planner::Tick {
   Plan plan;
   std::vector<const PlannedSequence*> owners;  ///< Of the plan's rows.
   std::int64_t now_ns = 0;
+  bool is_ahead = false;         ///< Another plan is under way: nothing is taken from anybody.
+  bool waits_for_host = false;   ///< Somebody has no row for that reason.
   std::uint32_t budget = 0;      ///< Tokens that may still be given to rows.
   std::uint32_t slice = 0;       ///< The pass that is being filled,
   std::uint32_t slice_left = 0;  ///< and tokens that it still takes.
   std::uint64_t tokens = 0;      ///< Given to rows so far,
   std::uint64_t context = 0;     ///< with what they attend to.
   bool preempted = false;
+  UnderWay under_way;               ///< What is to be remembered of the plan.
   std::vector<SequenceView> views;  ///< Of the running sequences, for the policies.
   bool views_fresh = false;
   /// Of requests whose window is too small for all their choices: those that sample in this tick,

@@ -8,6 +8,14 @@
 
 namespace tickertape {
 
+/// Why a device had nothing to do between two passes.
+enum class IdleCause : std::uint8_t {
+  no_work,    ///< Nobody had anything to compute.
+  planning,   ///< The host was at work: taking in a pass, deciding the next.
+  room,       ///< Pages or a slot had to be taken from somebody: the passes under way came first.
+  host_state  ///< The next rows are made of what the host saw of the last ones.
+};
+
 /// Gauges are taken from the real tables at the end of the last tick; counters only grow.
 struct EngineStats {
   // Gauges.
@@ -30,6 +38,7 @@ struct EngineStats {
 
   // Counters.
   std::uint64_t ticks = 0;
+  std::uint64_t overlapped_ticks = 0;  ///< Those planned while another one ran.
   std::uint64_t prompt_tokens = 0;
   std::uint64_t generation_tokens = 0;
   std::uint64_t wasted_tokens = 0;      ///< Computed and dropped: cancelled, too late.
@@ -46,6 +55,7 @@ struct EngineStats {
   std::uint64_t computed_tokens = 0;        ///< Tokens of rows, filler aside.
   std::uint64_t prompt_padding_tokens = 0;  ///< Filler of static batches: behind short prompts,
   std::uint64_t finished_row_tokens = 0;    ///< and of sequences that have ended.
+  std::uint64_t dropped_row_tokens = 0;     ///< Of rows planned ahead for what had ended by then.
   std::uint64_t submitted = 0;              ///< Accepted requests.
   std::uint64_t refused = 0;
   std::uint64_t recorded_bytes = 0;                         ///< Of the recording of the schedule.

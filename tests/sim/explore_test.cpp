@@ -7,7 +7,6 @@
 #include <deque>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -28,6 +27,7 @@ enum class Step : std::uint8_t {
   one_ends,    ///< the first one an end token,
   all_end,     ///< all of them,
   one_fails,   ///< the first one bad numbers,
+  all_fail,    ///< the pass and the copies before it fail,
   swap_fails,  ///< or what was moved is lost.
   cancel_first,
   cancel_last,
@@ -35,7 +35,7 @@ enum class Step : std::uint8_t {
   grant_first,  ///< One token more.
   wait          ///< Longer than the grace of parked ones.
 };
-constexpr std::uint8_t kNumSteps = 12;
+constexpr std::uint8_t kNumSteps = 13;
 
 struct Case {
   std::string name;
@@ -53,16 +53,18 @@ class World {
       case Step::submit:
         return num_submitted_ < case_.requests.size();
       case Step::plan:
-        return !plan_;
+        return plans_.size() < (case_.options.overlap ? kMaxPlansUnderWay : 1);
       case Step::go_on:
-        return plan_.has_value();
+        return !plans_.empty();
       case Step::one_ends:
       case Step::one_fails:
-        return plan_ && !plan_->rows.empty();
+      case Step::all_fail:
+        return !plans_.empty() && !plans_.front().rows.empty();
       case Step::all_end:
-        return plan_ && plan_->rows.size() > 1;
+        return !plans_.empty() && plans_.front().rows.size() > 1;
       case Step::swap_fails:
-        return plan_ && plan_->swap_out.size() + plan_->swap_in.size() > 0;
+        return !plans_.empty() &&
+               plans_.front().swap_out.size() + plans_.front().swap_in.size() > 0;
       case Step::cancel_last:
         return num_submitted_ > 1;
       default:
@@ -106,11 +108,12 @@ class World {
     for (std::size_t i = 0; i < case_.requests.size(); ++i) granted_[i] = 1000;
     for (int i = 0; i < 400 && planner_.num_running() + planner_.num_waiting() > 0; ++i) {
       for (std::size_t r = 0; r < case_.requests.size(); ++r) tell(r, false, {});
-      if (!plan_) take(Step::plan);
-      if (plan_->rows.empty()) now_ns_ += 150;
-      take(Step::go_on);
+      // With overlap the second one goes ahead.
+      for (std::size_t p = 0; p < kMaxPlansUnderWay && can(Step::plan); ++p) take(Step::plan);
+      if (plans_.empty() || plans_.front().rows.empty()) now_ns_ += 150;
+      if (can(Step::go_on)) take(Step::go_on);
     }
-    if (plan_) take(Step::go_on);
+    while (can(Step::go_on)) take(Step::go_on);
     take(Step::plan);  // What is still to be told.
     if (planner_.num_running() + planner_.num_waiting() > 0) return "it never came to an end";
     for (const NewRequest& request : case_.requests) {
@@ -137,7 +140,8 @@ class World {
     std::uint64_t hash = 14695981039346656037ULL;
     const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
     mix(num_submitted_);
-    mix(plan_ ? plan_->rows.size() + 1 : 0);
+    for (const Plan& plan : plans_) mix(plan.rows.size() + 1);
+    mix(plans_.size());
     for (std::size_t i = 0; i < num_submitted_; ++i) {
       const NewRequest& request = case_.requests[i];
       mix(granted_.contains(i) ? granted_.at(i) : 0);
@@ -148,7 +152,8 @@ class World {
         const SequenceView& view = sequence->view;
         for (const std::uint64_t value :
              {std::uint64_t{view.num_tokens}, std::uint64_t{view.num_computed},
-              std::uint64_t{sequence->running}, std::uint64_t{sequence->in_flight},
+              std::uint64_t{sequence->running}, std::uint64_t{sequence->flights.size()},
+              std::uint64_t{sequence->next_position()}, std::uint64_t{sequence->num_moves},
               std::uint64_t{sequence->ending}, std::uint64_t{sequence->finished},
               std::uint64_t{view.parked}, std::uint64_t{view.preemptions},
               static_cast<std::uint64_t>(now_ns_ - view.parked_since_ns > 100),
@@ -186,21 +191,29 @@ class World {
       }
     }
     if (!plan.preempted.empty() && plan.opened.size() > 1) broken_ = "admitted beside a preemption";
-    plan_ = std::move(plan);
+    // The stepper takes such a plan, and goes on with the one under way.
+    if (case_.options.overlap && !plan.has_work()) return;
+    plans_.push_back(std::move(plan));
   }
 
   void end(Step outcome) {
+    const Plan plan = std::move(plans_.front());
+    plans_.pop_front();
     Demand demand;
+    demand.has_landed = plan.has_work();
+    demand.copy_failed = outcome == Step::all_fail;
     demand.swap_failed = outcome == Step::swap_fails;
     std::map<SequenceId, bool> over;
     bool is_first = true;
-    for (const PlanRow& row : plan_->rows) {
-      if (row.kind != RowKind::work) continue;
+    for (const PlanRow& row : plan.rows) {
+      // Planned ahead for one that has ended: nobody looks at it.
+      if (row.kind != RowKind::work || planner_.find(row.id) == nullptr) continue;
       const PlannedSequence& sequence = *planner_.find(row.id);
       RowDone done;
       done.id = row.id;
-      const bool was_moved = outcome == Step::swap_fails && moved(row.id);
-      const bool fails = (outcome == Step::one_fails && is_first) || was_moved;
+      const bool was_moved = outcome == Step::swap_fails && moved(plan, row.id);
+      const bool fails =
+          (outcome == Step::one_fails && is_first) || outcome == Step::all_fail || was_moved;
       if (over[row.id] || fails) {
         done.ended = true;
       } else {
@@ -218,7 +231,6 @@ class World {
       is_first = false;
       demand.done.push_back(done);
     }
-    plan_.reset();
     planner_.commit(demand);
   }
 
@@ -227,8 +239,8 @@ class World {
     if (++ends_[id] > 1) broken_ = "an end was told twice";
   }
 
-  [[nodiscard]] bool moved(SequenceId id) const {
-    for (const PlanOpened& opened : plan_->opened) {
+  [[nodiscard]] static bool moved(const Plan& plan, SequenceId id) {
+    for (const PlanOpened& opened : plan.opened) {
       if (opened.id == id && opened.resumed && opened.how == Notice::How::swap) return true;
     }
     return false;
@@ -238,16 +250,17 @@ class World {
   Planner planner_;
   std::size_t num_submitted_ = 0;
   std::int64_t now_ns_ = 0;
-  std::optional<Plan> plan_;
+  std::deque<Plan> plans_;  ///< Under way, oldest first.
   std::map<std::size_t, std::uint64_t> granted_;
   std::map<SequenceId, int> ends_;
   std::string broken_;
 };
 
 std::string words(const std::vector<Step>& path) {
-  static const char* const kNames[] = {"submit",      "plan",       "go_on",       "one_ends",
-                                       "all_end",     "one_fails",  "swap_fails",  "cancel_first",
-                                       "cancel_last", "stop_first", "grant_first", "wait"};
+  static const char* const kNames[] = {"submit",       "plan",        "go_on",      "one_ends",
+                                       "all_end",      "one_fails",   "all_fail",   "swap_fails",
+                                       "cancel_first", "cancel_last", "stop_first", "grant_first",
+                                       "wait"};
   std::string text;
   for (const Step step : path) text += std::string(" ") + kNames[static_cast<std::size_t>(step)];
   return text;
@@ -343,6 +356,17 @@ std::vector<Case> cases() {
     c.options.order = fair_order();
   });
   add("iteration", [](Case& c) { c.options.batching = Batching::iteration; });
+  const std::size_t num_continuous = all.size();
+  for (std::size_t i = 0; i < num_continuous; ++i) {
+    Case ahead = all[i];
+    ahead.name += ", overlap";
+    ahead.options.overlap = true;
+    all.push_back(std::move(ahead));
+  }
+  add("host state, overlap", [](Case& c) {
+    c.options.overlap = true;
+    c.requests[0].needs_host = true;
+  });
   add("static", [](Case& c) {
     c.options.batching = Batching::static_batch;
     c.options.static_batch_wait_ns = 100;

@@ -151,11 +151,11 @@ BOOST_AUTO_TEST_CASE(pages_of_a_pass_under_way_are_fenced) {
   const Plan plan = planner.make_plan(0);
   planner.apply(ReaderEvent{1, 1000, true, {}});
   BOOST_TEST(planner.pool().num_held() == 1U);
-  const Plan meanwhile = planner.make_plan(0);
-  BOOST_TEST((meanwhile.ended.at(0).reason == FinishReason::cancelled));
+  BOOST_TEST(planner.make_plan(0).ended.empty());  // The pass may yet end it by itself.
   BOOST_TEST(planner.pool().num_held() == 1U);
   planner.commit(run(planner, plan));
   BOOST_TEST(planner.pool().num_held() == 0U);
+  BOOST_TEST((planner.make_plan(0).ended.at(0).reason == FinishReason::cancelled));
   planner.check();
 }
 

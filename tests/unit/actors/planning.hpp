@@ -38,7 +38,7 @@ inline actors::Demand run(const actors::Planner& planner, const actors::Plan& pl
     done.id = row.id;
     done.num_computed = row.num_tokens;
     const bool is_last = row.first_position + row.num_tokens == view.num_tokens;
-    done.num_emitted = sequence.samples && is_last ? 1 : 0;
+    done.num_emitted = sequence.flights.front().samples && is_last ? 1 : 0;
     if (row.output == RowOutput::all_logprobs) {
       const std::uint32_t end = row.first_position + row.num_tokens;
       done.num_scored = std::min(end, view.prompt_tokens - 1) - (end - row.num_outputs);
