@@ -22,7 +22,7 @@ void Planner::admit_waiting(Tick& tick) {
   std::optional<SequenceId> next = line_.first();
   while (next && tick.budget > 0 && passed_over < kMaxPassedOver) {
     PlannedSequence& candidate = get(*next);
-    if (must_wait_for_others(tick, candidate)) {
+    if (must_wait_for_others(candidate)) {
       ++passed_over;
       next = line_.after(*next);
       continue;
@@ -62,7 +62,7 @@ void Planner::admit_higher_class(Tick& tick) {
       std::any_of(running_.begin(), running_.end(), [&](const PlannedSequence* sequence) {
         return options_.order->preemption_class(sequence->view) > its_class;
       });
-  if (!is_higher || must_wait_for_others(tick, candidate) || is_hopeless(tick, candidate)) return;
+  if (!is_higher || must_wait_for_others(candidate) || is_hopeless(tick, candidate)) return;
   if (fits(tick, candidate) || !preempt_lower_class(tick, candidate)) return;
   // Those that go on have their tokens of this tick all the same.
   const auto reserved = static_cast<std::uint32_t>(running_.size());
@@ -71,10 +71,10 @@ void Planner::admit_higher_class(Tick& tick) {
   tick.budget += reserved;
 }
 
-bool Planner::must_wait_for_others(const Tick& tick, const PlannedSequence& candidate) const {
+bool Planner::must_wait_for_others(const PlannedSequence& candidate) const {
   // A window may be taken by rows of siblings that are planned already.
   return !candidate.request->has_credit() || candidate.num_moves > 0 ||
-         waits_for_sibling(tick, candidate) || waits_for_prefix(candidate);
+         waits_for_sibling(candidate) || waits_for_prefix(candidate);
 }
 
 /// Not even its prompt can be read before its deadline.
@@ -98,7 +98,7 @@ bool Planner::fits(const Tick& tick, const PlannedSequence& candidate,
   SequenceView view = candidate.view;
   PoolView pool = pool_view();
   pool.num_free += num_more;
-  if (donor(tick, candidate) != nullptr) {
+  if (donor(candidate) != nullptr) {
     view.shareable = (view.prompt_tokens - 1) / pool.page_size;
   } else {
     // Cached pages that it takes are not there for others any more.
@@ -122,15 +122,12 @@ bool Planner::shares_prompt(const PlannedSequence& sequence) const {
 
 /// A sibling that has computed the prompt but its last token: that one everybody computes, to
 /// sample what follows.
-const PlannedSequence* Planner::donor(const Tick& tick, const PlannedSequence& candidate) const {
+const PlannedSequence* Planner::donor(const PlannedSequence& candidate) const {
   if (!shares_prompt(candidate)) return nullptr;
   for (const SequenceId id : candidate.request->running) {
     const PlannedSequence& sibling = sequences_.at(id);
     // What is moved for it, in this tick or by one under way, may yet fail to be.
-    const auto& moved = tick.under_way.swapped;
-    const bool is_moving =
-        sibling.num_moves > 0 || std::find(moved.begin(), moved.end(), id) != moved.end();
-    if (!is_moving && sibling.view.num_computed + 1 >= candidate.view.prompt_tokens) {
+    if (sibling.num_moves == 0 && sibling.view.num_computed + 1 >= candidate.view.prompt_tokens) {
       return &sibling;
     }
   }
@@ -138,15 +135,15 @@ const PlannedSequence* Planner::donor(const Tick& tick, const PlannedSequence& c
 }
 
 /// A sibling computes the prompt right now: soon it can be shared.
-bool Planner::waits_for_sibling(const Tick& tick, const PlannedSequence& candidate) const {
-  if (!shares_prompt(candidate) || donor(tick, candidate) != nullptr) return false;
+bool Planner::waits_for_sibling(const PlannedSequence& candidate) const {
+  if (!shares_prompt(candidate) || donor(candidate) != nullptr) return false;
   const auto& running = candidate.request->running;
   return std::any_of(running.begin(), running.end(),
                      [&](SequenceId id) { return !sequences_.at(id).ending; });
 }
 
 void Planner::share_prompt(Tick& tick, PlannedSequence& sequence) {
-  const PlannedSequence* const sibling = donor(tick, sequence);
+  const PlannedSequence* const sibling = donor(sequence);
   if (sibling == nullptr) return;
   const std::uint32_t num_shared = sequence.view.prompt_tokens - 1;
   pool_.fork(sibling->view.id, sequence.view.id, num_shared);
@@ -214,6 +211,7 @@ void Planner::swap_in(Tick& tick, PlannedSequence& sequence) {
   sequence.num_named = swapped.first_index;
   sequence.view.num_computed = swapped.num_computed;
   counters_.pages_swapped_in += swapped.pages.size();
+  ++sequence.num_moves;
   tick.under_way.swapped.push_back(sequence.view.id);
   // They are read until the plan is done.
   auto& read = tick.under_way.host_pages;

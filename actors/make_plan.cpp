@@ -80,7 +80,7 @@ void Planner::limit_prefill(Tick& tick) const {
   }
   std::uint32_t position = 0;
   for (const PlannedSequence* sequence : running_) {
-    if (sequence->last_planned == num_calls_ || sequence->view.parked) continue;
+    if (!may_have_row(tick, *sequence)) continue;
     position = sequence->next_position();
     break;
   }
@@ -225,7 +225,6 @@ void Planner::note_under_way(Tick& tick) {
     under_way.tokens = tick.tokens;
     under_way.context = tick.context;
   }
-  for (const SequenceId id : under_way.swapped) ++get(id).num_moves;
   for (const SequenceId id : under_way.copied) ++get(id).num_moves;
   under_way_.push_back(std::move(under_way));
 }

@@ -66,8 +66,7 @@ void Planner::take_back_row(Tick& tick, PlannedSequence& sequence) {
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i - 1));
     tick.owners.erase(tick.owners.begin() + static_cast<std::ptrdiff_t>(i - 1));
   }
-  if (sequence.flights.back().samples) --sequence.request->in_flight;
-  sequence.flights.pop_back();
+  land(sequence, sequence.flights.size() - 1);
   sequence.last_planned = 0;
 }
 
@@ -167,6 +166,7 @@ void Planner::swap_out(Tick& tick, PlannedSequence& victim) {
     tick.plan.swap_out.push_back(PageCopy{victim.table[first + i], victim.swapped.pages[i]});
   }
   counters_.pages_swapped_out += count;
+  ++victim.num_moves;
   tick.under_way.swapped.push_back(victim.view.id);
 }
 

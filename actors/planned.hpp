@@ -47,7 +47,7 @@ struct PlannedSequence {
   SlotId slot = 0;
   std::vector<Flight> flights;     ///< Of the plans under way that have rows of it, oldest first.
   std::uint64_t last_planned = 0;  ///< The call of make_plan() that last gave it a row.
-  std::uint32_t num_moves = 0;     ///< Plans under way that copy or swap its pages.
+  std::uint32_t num_moves = 0;     ///< Plans that copy or swap its pages, and are not done.
   bool needs_host = false;         ///< A row of it is made of what the host saw of the one before.
   bool ending = false;    ///< Ended while in flight: its pages are fenced until that is over.
   bool ended = false;     ///< By a row that is done, while others are still to come.

@@ -112,10 +112,7 @@ void Planner::commit_row(const RowDone& done) {
   TICKERTAPE_ASSERT(sequence.in_flight());
   PlannedRequest& request = *sequence.request;
   const bool is_landed = --sequence.flights.front().num_rows == 0;
-  if (is_landed) {
-    if (sequence.flights.front().samples) --request.in_flight;
-    sequence.flights.erase(sequence.flights.begin());
-  }
+  if (is_landed) land(sequence, 0);
   sequence.view.num_computed += done.num_computed;
   sequence.view.num_tokens += done.num_emitted;
   sequence.num_scored += done.num_scored;
@@ -148,11 +145,17 @@ void Planner::commit_row(const RowDone& done) {
 /// Rows planned ahead for what has ended come to nothing. Its pages and its slot are free at once:
 /// whatever uses them next is behind those rows on the device.
 void Planner::drop_flights(PlannedSequence& sequence) {
-  for (const Flight& flight : sequence.flights) {
-    if (flight.samples) --sequence.request->in_flight;
-    counters_.dropped_row_tokens += flight.num_tokens;
+  while (sequence.in_flight()) {
+    counters_.dropped_row_tokens += sequence.flights.front().num_tokens;
+    land(sequence, 0);
   }
-  sequence.flights.clear();
+}
+
+/// A flight is over, whatever it came to.
+void Planner::land(PlannedSequence& sequence, std::size_t index) {
+  const auto flight = sequence.flights.begin() + static_cast<std::ptrdiff_t>(index);
+  if (flight->samples) --sequence.request->in_flight;
+  sequence.flights.erase(flight);
 }
 
 /// What the plan took, for the estimates of the next ones.

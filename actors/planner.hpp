@@ -120,6 +120,7 @@ class Planner {
   void commit_row(const RowDone& done);
   void commit_moves(const Demand& demand);
   void drop_flights(PlannedSequence& sequence);
+  void land(PlannedSequence& sequence, std::size_t index);
   void name_pages(PlannedSequence& sequence);
   void end(PlannedSequence& sequence, FinishReason reason);
   void forget(PlannedSequence& sequence);
@@ -170,7 +171,7 @@ class Planner {
   void admit_waiting(Tick& tick);
   void admit_higher_class(Tick& tick);
   [[nodiscard]] bool admit_next(Tick& tick, SequenceId id);
-  [[nodiscard]] bool must_wait_for_others(const Tick& tick, const PlannedSequence& candidate) const;
+  [[nodiscard]] bool must_wait_for_others(const PlannedSequence& candidate) const;
   [[nodiscard]] bool is_hopeless(const Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] bool fits(Tick& tick, const PlannedSequence& candidate) const;
   [[nodiscard]] bool fits(const Tick& tick, const PlannedSequence& candidate,
@@ -181,9 +182,8 @@ class Planner {
   void find_prefix(PlannedSequence& sequence);
   void share_prompt(Tick& tick, PlannedSequence& sequence);
   [[nodiscard]] bool shares_prompt(const PlannedSequence& sequence) const;
-  [[nodiscard]] const PlannedSequence* donor(const Tick& tick,
-                                             const PlannedSequence& candidate) const;
-  [[nodiscard]] bool waits_for_sibling(const Tick& tick, const PlannedSequence& candidate) const;
+  [[nodiscard]] const PlannedSequence* donor(const PlannedSequence& candidate) const;
+  [[nodiscard]] bool waits_for_sibling(const PlannedSequence& candidate) const;
   [[nodiscard]] std::span<const PageName> wanted_names(const PlannedSequence& sequence) const;
   [[nodiscard]] bool waits_for_prefix(const PlannedSequence& candidate) const;
   void fail_hopeless(Tick& tick);
