@@ -153,6 +153,7 @@ void Planner::share_prompt(Tick& tick, PlannedSequence& sequence) {
     TICKERTAPE_ASSERT(has_own && copy);
     tick.plan.copies.push_back(*copy);
     tick.under_way.copied.push_back(sequence.view.id);
+    ++sequence.num_moves;  // Nobody copies from it in this tick: copies have no order.
   }
   sequence.num_named = std::min(num_shared / pool_.options().page_size,
                                 static_cast<std::uint32_t>(sequence.names.size()));
@@ -255,6 +256,7 @@ void Planner::admit(Tick& tick, PlannedSequence& sequence) {
   opened.slot = sequence.slot;
   tick.plan.opened.push_back(opened);
   plan_row(tick, sequence);
+  TICKERTAPE_ASSERT(sequence.in_flight());  // The backend hears of a slot with its first row.
 }
 
 void Planner::take_place(Tick& tick, PlannedSequence& sequence) {

@@ -54,6 +54,7 @@ void AllocatorActor::handle(AllocatorMessage& message) {
 void AllocatorActor::take_demand(Demand& demand) {
   TICKERTAPE_ASSERT(!demanded_);
   demanded_ = true;
+  if (!demand.has_landed) return;
   name_generated(demand);
   if (log) log->committed(demand);
   planner_.commit(demand);
@@ -146,13 +147,15 @@ void AllocatorActor::try_plan() {
   wake_at_ns_ = plan.wake_at_ns;
   count_names();
   if (on_plan) on_plan(planner_, plan);
-  host_.set_busy(!plan.empty());
+  const bool is_under_way = planner_.num_under_way() > 0;
+  host_.set_busy(!plan.empty() || is_under_way);
   for (const PlanEnded& ended : plan.ended) {
     sequences_.at(ended.id)->counted = true;
     port_.counters().count_end(ended.reason, host_.now());
   }
   publish();
-  if (plan.empty()) return;  // The demand stays; the next message or wake-up plans again.
+  // Otherwise the demand stays, and the next message or wake-up plans again.
+  if (plan.empty() && !is_under_way) return;
   demanded_ = false;
   announce(std::move(plan));
 }

@@ -29,8 +29,9 @@ struct PlanMessage {
 using Plans = runtime::Mailbox<PlanMessage>;
 
 /// Answers every Demand with one Plan, as soon as there is something to do; until then the demand
-/// stays unanswered and nobody runs. Its handlers never suspend, so pages change hands one message
-/// at a time.
+/// stays unanswered and nobody runs. While a plan is under way the answer comes at once, be it an
+/// empty plan: its pass brings the next Demand. Its handlers never suspend, so pages change hands
+/// one message at a time.
 ///
 /// Thread rules: the lane; stats() on any thread.
 class AllocatorActor {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <tickertape/finish.hpp>
+#include <tickertape/stats.hpp>
 
 namespace tickertape::actors {
 
@@ -24,6 +25,7 @@ class Counters {
   Count generation_tokens{0};
   Count wasted_tokens{0};
   std::array<Count, kNumFinishReasons> finished{};
+  std::array<Count, kNumIdleCauses> device_idle_ns{};  ///< Between two passes, by IdleCause.
 
   /// Smoothed time between two ends, for Retry-After.
   std::atomic<std::int64_t> end_interval_ns{0};

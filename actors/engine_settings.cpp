@@ -124,6 +124,7 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
   planner.preemption_method = options.preemption;
   planner.num_host_pages = backend.num_host_pages;
   planner.prefix_caching = options.prefix_caching;
+  planner.overlap = options.overlap && backend.asynchronous && !planner.is_static();
   settings.admission = options.admission;
   settings.admission_quantile = options.admission_quantile;
   settings.admission_buffer = options.admission_buffer;

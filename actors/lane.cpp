@@ -13,8 +13,9 @@ Lane::Lane(LaneOptions options, LaneHost& host, Backend& backend, std::shared_pt
       plans_(host.scheduler(), 1, kTagPlan),
       allocator_(options.planner, host, *port_, plans_, options.max_queued_requests,
                  options.name_key),
-      stepper_(backend, host, *port_, plans_, allocator_.inbox(), std::move(options.end_tokens),
-               options.planner.is_static()),
+      stepper_(backend, host, *port_, plans_, allocator_.inbox(),
+               StepperOptions{std::move(options.end_tokens), options.planner.is_static(),
+                              allocator_.planner().options().overlap}),
       scope_(host.scheduler(), kTagLane) {
   stop_work_.lane = this;
   stop_work_.tag = kTagStop;
@@ -76,6 +77,9 @@ EngineStats Lane::stats() const {
   stats.queued_tokens = counters.queued_tokens.load();
   for (std::size_t i = 0; i < kNumFinishReasons; ++i) {
     stats.finished[i] = counters.finished[i].load();
+  }
+  for (std::size_t i = 0; i < kNumIdleCauses; ++i) {
+    stats.device_idle_ns[i] = counters.device_idle_ns[i].load();
   }
   if (allocator_.log) {
     stats.recording_failed = allocator_.log->failed();

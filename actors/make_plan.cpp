@@ -36,6 +36,7 @@ Plan Planner::make_plan(std::int64_t now_ns) {
 }
 
 void Planner::plan_continuous(Tick& tick) {
+  if (wants_landing_) return;
   admit_higher_class(tick);
   if (wants_landing_) return;
   plan_running(tick, /*decodes=*/true);
@@ -154,6 +155,8 @@ void Planner::add_rows(Tick& tick, PlannedSequence& sequence, PlanRow row) {
 bool Planner::may_sample(Tick& tick, const PlannedSequence& sequence) {
   const PlannedRequest& request = *sequence.request;
   if (!request.has_credit()) return false;
+  // Who starts was let in by what is left of the window.
+  if (!tick.plan.opened.empty() && tick.plan.opened.back().id == sequence.view.id) return true;
   const std::uint64_t num_plans = under_way_.size() + 1;
   if (request.granted - request.emitted >= request.running.size() * num_plans) return true;
   const auto [place, is_new] = tick.served.try_emplace(sequence.first);
@@ -225,7 +228,6 @@ void Planner::note_under_way(Tick& tick) {
     under_way.tokens = tick.tokens;
     under_way.context = tick.context;
   }
-  for (const SequenceId id : under_way.copied) ++get(id).num_moves;
   under_way_.push_back(std::move(under_way));
 }
 

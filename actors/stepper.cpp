@@ -12,47 +12,58 @@
 namespace tickertape::actors {
 
 StepperActor::StepperActor(Backend& backend, LaneHost& host, LanePort& port, Plans& plans,
-                           AllocatorInbox& allocator, std::vector<TokenId> end_tokens,
-                           bool holds_batches)
+                           AllocatorInbox& allocator, StepperOptions options)
     : backend_(backend),
       host_(host),
       port_(port),
       plans_(plans),
       allocator_(allocator),
-      end_tokens_(std::move(end_tokens)),
-      delivery_(host, port, holds_batches),
-      holds_batches_(holds_batches) {}
+      options_(std::move(options)),
+      delivery_(host, port, options_.holds_batches) {}
 
 runtime::Task<> StepperActor::run(runtime::StopSource& stop) {
   Demand demand;
+  demand.has_landed = false;
   while (!stop.stopped()) {
     const auto sent = allocator_.push(AllocatorMessage(std::move(demand)));
     demand = Demand();
+    demand.has_landed = false;
     TICKERTAPE_ASSERT(sent == runtime::PushResult::ok);
     auto received = co_await plans_.receive(&stop);
     if (!received) break;
-    PlanMessage message = std::move(*received.message);
-    take_plan(message);
-    start_pass(message);
-    while (pass_.num_pending > 0) {
+    take_plan(*received.message);
+    const bool is_started = received.message->plan.has_work();
+    if (is_started) start_pass(std::move(received.message->plan));
+    if (passes_.empty()) {
+      delivery_.flush();
+      continue;
+    }
+    // Whoever asks while one is under way is answered at once, be it with nothing.
+    if (is_started && options_.overlaps && passes_.size() < kMaxPlansUnderWay) continue;
+    while (passes_.front().num_pending > 0) {
       const auto completed = co_await host_.completions().receive(&stop);
       if (!completed) break;
       end_operation(*completed.message);
     }
-    if (pass_.num_pending > 0 || pass_.abandoned) break;
-    demand = commit(message.plan);
+    if (passes_.front().num_pending > 0 || passes_.front().abandoned) break;
+    demand = commit(passes_.front());
+    idle_since_ns_ = passes_.front().done_ns;
+    passes_.pop_front();
     delivery_.flush();
   }
 }
 
-void StepperActor::start_pass(const PlanMessage& message) {
-  const Plan& plan = message.plan;
-  pass_ = Pass();
-  pass_.started_ns = host_.now();
-  start_moves(plan);
+void StepperActor::start_pass(Plan planned) {
+  note_idle(planned);
+  Pass& pass = passes_.emplace_back();
+  pass.plan = std::move(planned);
+  const Plan& plan = pass.plan;
+  pass.started_ns = host_.now();
+  start_moves(pass);
   // Operations take effect in their order: passes need not wait for moves, nor for each other.
-  pass_.first_forward = next_ticket_;
-  pass_.slices.resize(plan.rows.empty() ? 0 : plan.rows.back().slice + 1);
+  pass.first_forward = next_ticket_;
+  pass.slices.resize(plan.rows.empty() ? 0 : plan.rows.back().slice + 1);
+  pass.end = next_ticket_ + pass.slices.size();
   std::size_t first = 0;
   while (first < plan.rows.size()) {
     std::size_t end = first;
@@ -62,58 +73,69 @@ void StepperActor::start_pass(const PlanMessage& message) {
       batch.closed = plan.closed;
       for (const PlanOpened& opened : plan.opened) open_slot(batch, opened, *slots_[opened.slot]);
     }
-    ++pass_.num_pending;
+    ++pass.num_pending;
     backend_.forward(next_ticket_++, batch);
     first = end;
   }
-  pass_.end = next_ticket_;
+  TICKERTAPE_ASSERT(next_ticket_ == pass.end);
 }
 
-void StepperActor::start_moves(const Plan& plan) {
-  pass_.first_move = next_ticket_;
-  move(plan.swap_out, &Backend::swap_out);
-  move(plan.swap_in, &Backend::swap_in);
-  pass_.num_swaps = pass_.num_pending;
-  move(plan.copies, &Backend::copy_pages);
+/// The device had nothing to do until now.
+void StepperActor::note_idle(const Plan& plan) {
+  if (!passes_.empty() || idle_since_ns_ < 0) return;
+  const auto cause = static_cast<std::size_t>(plan.idle_cause);
+  port_.counters().device_idle_ns.at(cause).fetch_add(
+      static_cast<std::uint64_t>(host_.now() - idle_since_ns_));
 }
 
-void StepperActor::move(const std::vector<PageCopy>& copies,
+void StepperActor::start_moves(Pass& pass) {
+  pass.first_move = next_ticket_;
+  move(pass, pass.plan.swap_out, &Backend::swap_out);
+  move(pass, pass.plan.swap_in, &Backend::swap_in);
+  pass.num_swaps = pass.num_pending;
+  move(pass, pass.plan.copies, &Backend::copy_pages);
+}
+
+void StepperActor::move(Pass& pass, const std::vector<PageCopy>& copies,
                         void (Backend::*operation)(Ticket, std::span<const PageMove>)) {
   if (copies.empty()) return;
   std::vector<PageMove> moves;
   moves.reserve(copies.size());
   for (const PageCopy& copy : copies) moves.push_back(PageMove{0, copy.from, copy.to});
-  ++pass_.num_pending;
+  ++pass.num_pending;
   (backend_.*operation)(next_ticket_++, moves);
 }
 
 void StepperActor::end_operation(Ticket ticket) {
-  TICKERTAPE_ASSERT(pass_.num_pending > 0 && ticket >= pass_.first_move && ticket < next_ticket_);
-  --pass_.num_pending;
+  const auto place = std::find_if(passes_.begin(), passes_.end(),
+                                  [ticket](const Pass& one) { return ticket < one.end; });
+  TICKERTAPE_ASSERT(place != passes_.end());
+  Pass& pass = *place;
+  TICKERTAPE_ASSERT(pass.num_pending > 0 && ticket >= pass.first_move);
+  if (--pass.num_pending == 0) pass.done_ns = host_.now();
   BatchResult result = backend_.take(ticket);
-  const bool is_swap = ticket < pass_.first_move + pass_.num_swaps;
-  if (is_swap) pass_.swapped_ns = host_.now();
-  if (result.status == PassStatus::abandoned) pass_.abandoned = true;
+  const bool is_swap = ticket < pass.first_move + pass.num_swaps;
+  if (is_swap) pass.swapped_ns = host_.now();
+  if (result.status == PassStatus::abandoned) pass.abandoned = true;
   if (result.status == PassStatus::failed) {
     if (result.fault.empty()) result.fault = "the backend failed";
     if (is_swap) {
       // It costs those that were moved, nobody else.
-      pass_.swap_fault = std::move(result.fault);
+      pass.swap_fault = std::move(result.fault);
     } else {
       // What a pass read may not have been there: no row of the tick counts.
-      pass_.fault = std::move(result.fault);
+      pass.copy_failed |= ticket < pass.first_forward;
+      pass.fault = std::move(result.fault);
     }
     return;
   }
-  if (ticket >= pass_.first_forward) {
-    pass_.slices.at(ticket - pass_.first_forward) = std::move(result);
-  }
+  if (ticket >= pass.first_forward) pass.slices.at(ticket - pass.first_forward) = std::move(result);
 }
 
 void StepperActor::take_plan(PlanMessage& message) {
   const Plan& plan = message.plan;
   if (plan.batch_ended) delivery_.release_held();
-  if (holds_batches_) {
+  if (options_.holds_batches) {
     // Those that ended kept their slots, for the rows that a static batch computes all the same.
     for (const SlotId slot : plan.closed) slots_[slot].reset();
   }
@@ -167,7 +189,12 @@ Batch StepperActor::make_batch(const Plan& plan, std::size_t first, std::size_t 
     row.num_logprobs = planned.output == RowOutput::all_logprobs
                            ? std::max(sequence.prompt_logprobs, sequence.sampling.logprobs)
                            : sequence.sampling.logprobs;
-    add_ids(batch, row, planned, sequence);
+    if (planned.source == RowSource::last_token_of) {
+      row.source = RowSource::last_token_of;
+      row.source_slot = planned.slot;
+    } else {
+      add_ids(batch, row, planned, sequence);
+    }
     batch.rows.push_back(row);
   }
   tables.offsets.push_back(end_page - first_page);
@@ -183,7 +210,7 @@ void StepperActor::open_slot(Batch& batch, const PlanOpened& opened,
   slot.choice = sequence.choice;
   slot.prompt_length = sequence.prompt_length;
   if (sequence.sampling.min_tokens > 0) {
-    slot.suppressed = end_tokens_;
+    slot.suppressed = options_.end_tokens;
     const auto& stops = sequence.sampling.stop_token_ids;
     slot.suppressed.insert(slot.suppressed.end(), stops.begin(), stops.end());
   }
@@ -212,63 +239,74 @@ void StepperActor::add_ids(Batch& batch, Row& row, const PlanRow& planned,
   }
 }
 
-Demand StepperActor::commit(const Plan& plan) {
+Demand StepperActor::commit(const Pass& pass) {
+  const Plan& plan = pass.plan;
   Demand demand;
   demand.done.reserve(plan.rows.size());
-  demand.swap_failed = !pass_.swap_fault.empty();
-  if (pass_.num_swaps > 0) demand.swap_ns = pass_.swapped_ns - pass_.started_ns;
-  if (!plan.rows.empty() && pass_.fault.empty()) demand.pass_ns = host_.now() - pass_.started_ns;
+  demand.swap_failed = !pass.swap_fault.empty();
+  demand.copy_failed = pass.copy_failed;
+  // It may have been submitted while the one before ran.
+  const std::int64_t began_ns = std::max(pass.started_ns, idle_since_ns_);
+  if (pass.num_swaps > 0) demand.swap_ns = std::max<std::int64_t>(pass.swapped_ns - began_ns, 0);
+  if (!plan.rows.empty() && pass.fault.empty()) demand.pass_ns = pass.done_ns - began_ns;
   std::size_t index = 0;  // Of the row in its slice.
   bool ended_in_tick = false;
   for (std::size_t i = 0; i < plan.rows.size(); ++i, ++index) {
     const PlanRow& planned = plan.rows[i];
     if (i > 0 && planned.slice != plan.rows[i - 1].slice) index = 0;
-    if (planned.kind == RowKind::finished) go_on_for_nothing(planned, index);
-    if (planned.kind != RowKind::work) continue;
+    if (planned.kind == RowKind::finished) go_on_for_nothing(pass, planned, index);
+    if (planned.kind != RowKind::work || is_dropped(planned)) continue;
     const bool is_first = i == 0 || plan.rows[i - 1].id != planned.id;
     if (is_first) ++slots_[planned.slot]->ticks;
-    const BatchResult& result = pass_.slices[planned.slice];
-    const bool is_lost = !pass_.fault.empty() || lost_by_swap(plan, planned);
+    const BatchResult& result = pass.slices[planned.slice];
+    const bool is_lost = !pass.fault.empty() || lost_by_swap(pass, planned);
     const RowResult* const row = is_lost ? nullptr : &result.rows[index];
     RowDone done;
     done.id = planned.id;
     if (!is_first && ended_in_tick) {
       done.ended = true;  // By an earlier row.
-    } else if (ends_by_fault(planned, row)) {
+    } else if (ends_by_fault(pass, planned, row)) {
       done.ended = true;
     } else {
       done = commit_row(planned, result, *row);
     }
     ended_in_tick = done.ended;
     const bool is_last = i + 1 == plan.rows.size() || plan.rows[i + 1].id != planned.id;
-    if (done.ended && is_last && !holds_batches_) slots_[planned.slot].reset();
+    if (done.ended && is_last && !options_.holds_batches) slots_[planned.slot].reset();
     demand.done.push_back(done);
   }
   return demand;
 }
 
+/// It was planned ahead for a sequence that has ended; the slot may be somebody else's by now.
+bool StepperActor::is_dropped(const PlanRow& planned) const {
+  const std::shared_ptr<Sequence>& owner = slots_[planned.slot];
+  return !owner || owner->id != planned.id;
+}
+
 /// What a static batch lets an ended sequence say: the next row reads it, nobody else does.
-void StepperActor::go_on_for_nothing(const PlanRow& planned, std::size_t index) {
+void StepperActor::go_on_for_nothing(const Pass& pass, const PlanRow& planned, std::size_t index) {
   std::vector<TokenId>& tokens = slots_[planned.slot]->tokens;
-  const BatchResult& result = pass_.slices[planned.slice];
-  const bool has_token = pass_.fault.empty() && result.rows[index].num_tokens > 0;
+  const BatchResult& result = pass.slices[planned.slice];
+  const bool has_token = pass.fault.empty() && result.rows[index].num_tokens > 0;
   tokens.push_back(has_token ? result.tokens[result.rows[index].first_token] : tokens.back());
 }
 
 /// Its pages did not come back from the host.
-bool StepperActor::lost_by_swap(const Plan& plan, const PlanRow& planned) const {
-  if (pass_.swap_fault.empty()) return false;
-  return std::any_of(plan.opened.begin(), plan.opened.end(), [&](const PlanOpened& opened) {
-    return opened.id == planned.id && opened.resumed && opened.how == Notice::How::swap;
-  });
+bool StepperActor::lost_by_swap(const Pass& pass, const PlanRow& planned) {
+  if (pass.swap_fault.empty()) return false;
+  return std::any_of(
+      pass.plan.opened.begin(), pass.plan.opened.end(), [&](const PlanOpened& opened) {
+        return opened.id == planned.id && opened.resumed && opened.how == Notice::How::swap;
+      });
 }
 
 /// Ends the row's sequence if its result is none. `row` is null when the whole tick failed.
-bool StepperActor::ends_by_fault(const PlanRow& planned, const RowResult* row) {
+bool StepperActor::ends_by_fault(const Pass& pass, const PlanRow& planned, const RowResult* row) {
   Sequence& sequence = *slots_[planned.slot];
   ErrorInfo error;
   if (row == nullptr) {
-    const std::string& fault = pass_.fault.empty() ? pass_.swap_fault : pass_.fault;
+    const std::string& fault = pass.fault.empty() ? pass.swap_fault : pass.fault;
     error = ErrorInfo{Errc::backend_failed, fault, {}, 0};
   } else if (row->bad_numbers) {
     error = ErrorInfo{Errc::backend_failed, "the model gave numbers that are not finite", {}, 0};
@@ -354,7 +392,8 @@ FinishReason StepperActor::end_after(const Sequence& sequence) const {
   const SamplingParams& sampling = sequence.sampling;
   const TokenId last = sequence.tokens.back();
   const bool ends =
-      (!sampling.ignore_eos && std::binary_search(end_tokens_.begin(), end_tokens_.end(), last)) ||
+      (!sampling.ignore_eos &&
+       std::binary_search(options_.end_tokens.begin(), options_.end_tokens.end(), last)) ||
       std::binary_search(sampling.stop_token_ids.begin(), sampling.stop_token_ids.end(), last);
   // Backends never sample one too early; a scripted one may say it all the same.
   const std::size_t num_generated = sequence.tokens.size() - sequence.prompt_length;

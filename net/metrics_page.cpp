@@ -92,7 +92,11 @@ void add_gauges(Page& page, const EngineStats& stats, const ServerGauges& gauges
 void add_counters(Page& page, const EngineStats& stats) {
   page.counter("prompt_tokens_total", "Prompt tokens of accepted requests.", stats.prompt_tokens);
   page.counter("generation_tokens_total", "Tokens generated.", stats.generation_tokens);
-  page.counter("wasted_tokens_total", "Tokens computed and dropped.", stats.wasted_tokens);
+  page.family("wasted_tokens_total", "counter", "Tokens computed for nothing.");
+  page.sample(stats.wasted_tokens, "cause=\"unread\"");
+  page.sample(stats.dropped_row_tokens, "cause=\"planned_ahead\"");
+  page.sample(stats.prompt_padding_tokens, "cause=\"padding\"");
+  page.sample(stats.finished_row_tokens, "cause=\"finished_row\"");
   page.counter("recomputed_tokens_total", "Tokens computed again after a preemption.",
                stats.recomputed_tokens);
   page.counter("recorded_bytes_total", "Bytes of the schedule's recording.", stats.recorded_bytes);
@@ -113,6 +117,15 @@ void add_counters(Page& page, const EngineStats& stats) {
   }
   page.counter("requests_refused_total", "Requests refused at submission.", stats.refused);
   page.counter("ticks_total", "Forward passes.", stats.ticks);
+  page.counter("overlapped_ticks_total", "Forward passes planned while another one ran.",
+               stats.overlapped_ticks);
+  page.family("device_idle_seconds_total", "counter",
+              "Time between two passes, by what the device waited for.");
+  for (std::size_t cause = 0; cause < kNumIdleCauses; ++cause) {
+    constexpr double kNsPerSecond = 1e9;
+    page.sample(static_cast<double>(stats.device_idle_ns[cause]) / kNsPerSecond,
+                fmt::format("cause=\"{}\"", to_string(static_cast<IdleCause>(cause))));
+  }
 }
 
 }  // namespace

@@ -37,9 +37,11 @@ struct LayerGroup {
 };
 
 struct BackendInfo {
-  std::string name;                  ///< "cpu", "cuda", "scripted", ...
-  std::string device;                ///< For people: "AMD EPYC, avx2, 2 threads".
-  bool asynchronous = false;         ///< forward() returns before the pass is done.
+  std::string name;    ///< "cpu", "cuda", "scripted", ...
+  std::string device;  ///< For people: "AMD EPYC, avx2, 2 threads".
+  /// forward() returns before the pass is done. The passes of a second plan may be submitted while
+  /// those of the first are under way, their rows' tokens told by RowSource::last_token_of.
+  bool asynchronous = false;
   std::uint32_t page_size = 16;      ///< Tokens per page; a power of two.
   std::uint32_t num_pages = 0;       ///< Pages per layer group on the device.
   std::uint32_t num_host_pages = 0;  ///< Pages of the swap pool; 0 = no swap.
@@ -71,7 +73,7 @@ class Backend {
   /// Runs one pass. `batch` is only valid during the call: a backend copies what it needs later.
   virtual void forward(Ticket ticket, const Batch& batch) = 0;
 
-  /// Copies pages on the device (copy-on-write).
+  /// Copies pages on the device (copy-on-write), in any order: no move reads what another writes.
   virtual void copy_pages(Ticket ticket, std::span<const PageMove> moves) = 0;
 
   /// Moves pages' bytes to the host pool, or back. The layout of a page is private to the backend.

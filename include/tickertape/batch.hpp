@@ -16,8 +16,10 @@ using SlotId = std::uint32_t;  ///< A place for a sequence in the batch: 0 .. ma
 using PageId = std::uint32_t;  ///< A page of the KV pool: 0 .. num_pages - 1.
 
 enum class RowSource : std::uint8_t {
-  ids,           ///< The row's tokens stand in Batch::ids.
-  last_token_of  ///< The token that the backend sampled last for `source_slot` (one token).
+  ids,  ///< The row's tokens stand in Batch::ids.
+  /// The token that the backend sampled last for `source_slot` (one token), maybe in a pass that
+  /// is still under way. When that row came to nothing, nobody looks at what this one gives.
+  last_token_of
 };
 
 enum class RowOutput : std::uint8_t {

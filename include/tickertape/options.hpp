@@ -93,6 +93,9 @@ struct EngineOptions {
   bool prefix_caching = true;     ///< Pages of equal beginnings are shared and kept.
 
   // What changes speed only.
+  /// On backends that work by themselves the next pass is planned while one runs. A row planned for
+  /// an answer that has ended by then is computed for nothing; an arrival may wait a pass longer.
+  bool overlap = true;
   unsigned threads = 0;  ///< Compute threads, the lane included; 0 = the cores we may use.
   int compute_nice =
       10;  ///< Niceness of the lane and the compute threads, so that readers stay prompt.

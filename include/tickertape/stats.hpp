@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <tickertape/token_stream.hpp>
 
@@ -15,6 +16,21 @@ enum class IdleCause : std::uint8_t {
   room,       ///< Pages or a slot had to be taken from somebody: the passes under way came first.
   host_state  ///< The next rows are made of what the host saw of the last ones.
 };
+inline constexpr std::size_t kNumIdleCauses = 4;
+
+[[nodiscard]] constexpr std::string_view to_string(IdleCause cause) noexcept {
+  switch (cause) {
+    case IdleCause::no_work:
+      return "no_work";
+    case IdleCause::planning:
+      return "planning";
+    case IdleCause::room:
+      return "room";
+    case IdleCause::host_state:
+      return "host_state";
+  }
+  return "";
+}
 
 /// Gauges are taken from the real tables at the end of the last tick; counters only grow.
 struct EngineStats {
@@ -58,8 +74,9 @@ struct EngineStats {
   std::uint64_t dropped_row_tokens = 0;     ///< Of rows planned ahead for what had ended by then.
   std::uint64_t submitted = 0;              ///< Accepted requests.
   std::uint64_t refused = 0;
-  std::uint64_t recorded_bytes = 0;                         ///< Of the recording of the schedule.
-  std::array<std::uint64_t, kNumFinishReasons> finished{};  ///< By FinishReason.
+  std::uint64_t recorded_bytes = 0;  ///< Of the recording of the schedule.
+  std::array<std::uint64_t, kNumIdleCauses> device_idle_ns{};  ///< Between passes, by IdleCause.
+  std::array<std::uint64_t, kNumFinishReasons> finished{};     ///< By FinishReason.
 };
 
 }  // namespace tickertape

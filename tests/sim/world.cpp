@@ -106,6 +106,7 @@ WorldOptions WorldOptions::draw_policies(std::uint64_t seed) {
   options.prefix_caching = dice.random(3) != 0;
   options.shared_prompts = dice.random(2) == 0;
   options.itl_target_ns = dice.random(2) == 0 ? 0 : 1'500'000;
+  options.overlap = seed % 3 != 0;
   options.fake.swap_page_ns = dice.random(2) == 0 ? 0 : 50'000;
   if (dice.random(8) == 0) options.fake.fail_swap_at.push_back(dice.random(6));
   return options;
@@ -161,6 +162,7 @@ actors::LaneOptions World::lane_options() const {
   engine.preemption = options_.preemption;
   engine.prefix_caching = options_.prefix_caching;
   engine.record = options_.record;
+  engine.overlap = options_.overlap;
   engine.park_grace_s = 0.1;
   engine.stall_timeout_s = static_cast<double>(kStallTimeout) / 1e9;
   return actors::lane_options(engine, backend_->info(), model_->tokenizer().get());
@@ -184,12 +186,13 @@ void World::breaks(const std::string& what) {
 void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) {
   planner.check();
   ++plans_;
+  const std::uint64_t more = planner.options().overlap ? 1 : 0;
   for (const Reader& reader : readers_) {
     // A static batch keeps the place of those that have ended.
     if (reader.dropped_at_plan == 0 || planner.options().is_static()) continue;
     const auto* left = planner.find_request(reader.stream->accepted().request_id);
-    if (left != nullptr && plans_ > reader.dropped_at_plan + 2) {
-      breaks("a dropped stream holds its pages for more than two ticks");
+    if (left != nullptr && plans_ > reader.dropped_at_plan + 2 + more) {
+      breaks("a dropped stream holds its pages for too many ticks");
     }
   }
   judge_plan(planner, plan);
@@ -198,8 +201,8 @@ void World::plan_made(const actors::Planner& planner, const actors::Plan& plan) 
   result_.parked_seen = std::max(result_.parked_seen, stats.num_parked);
   // Progress: with nothing in flight, somebody runs as long as somebody could.
   const bool forms_batch = planner.options().is_static() && plan.wake_at_ns != actors::kNoDeadline;
-  if (plan.rows.empty() && plan.ended.empty() && stats.num_parked == 0 && stats.num_waiting > 0 &&
-      stats.num_running == 0 && !forms_batch) {
+  if (planner.num_under_way() == 0 && plan.rows.empty() && plan.ended.empty() &&
+      stats.num_parked == 0 && stats.num_waiting > 0 && stats.num_running == 0 && !forms_batch) {
     bool all_out_of_credit = true;
     for (const Reader& reader : readers_) {
       const auto* known =

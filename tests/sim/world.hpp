@@ -45,6 +45,7 @@ struct WorldOptions {
   PreemptionMethod preemption = PreemptionMethod::automatic;
   std::uint32_t num_host_pages = 0;
   bool prefix_caching = false;
+  bool overlap = true;  ///< When passes take time.
   std::int64_t itl_target_ns = 0;
   unsigned delay_per_1024 = 0;
   PagedFakeOptions fake;

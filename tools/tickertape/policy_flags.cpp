@@ -123,6 +123,14 @@ void add_policy_flags(CLI::App& command, EngineOptions& options) {
       ->envname(environment_name("--no-prefix-caching"));
 }
 
+void add_overlap_flag(CLI::App& command, EngineOptions& options) {
+  command
+      .add_flag("--overlap,!--no-overlap", options.overlap,
+                "Plan the next pass while one runs, on a device that works by itself")
+      ->envname(environment_name("--overlap"))
+      ->default_str(options.overlap ? "true" : "false");
+}
+
 void add_record_flags(CLI::App& command, EngineOptions& options) {
   add_option(command, "--record", options.record,
              "A file for the recording of the schedule, for tickertape replay");

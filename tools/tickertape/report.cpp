@@ -133,6 +133,14 @@ nlohmann::ordered_json to_json(const Run& run) {
   json["recomputed_tokens"] = stats.recomputed_tokens;
   json["swapped_pages"] = stats.pages_swapped_out + stats.pages_swapped_in;
   json["prefix_hit_tokens"] = stats.prefix_hits;
+  json["dropped_row_tokens"] = stats.dropped_row_tokens;
+  json["overlapped_ticks"] = stats.overlapped_ticks;
+  nlohmann::ordered_json idle = nlohmann::ordered_json::object();
+  for (std::size_t cause = 0; cause < kNumIdleCauses; ++cause) {
+    idle[std::string(to_string(static_cast<IdleCause>(cause)))] =
+        rounded(static_cast<double>(stats.device_idle_ns[cause]) / kNsPerSecond);
+  }
+  json["device_idle_seconds"] = std::move(idle);
   nlohmann::ordered_json ends = nlohmann::ordered_json::object();
   for (const RequestRecord& one : report.requests) {
     const std::string name(to_string(one.reason));

@@ -143,6 +143,7 @@ void add_simulate(CLI::App& program, Action& action) {
   auto flags = std::make_shared<SimulateFlags>();
   flags->options.max_num_seqs = kDefaultSeqs;
   flags->options.request_timeout_s = 0;
+  flags->options.overlap = false;  // In virtual time planning takes none.
   CLI::App& command = *program.add_subcommand(
       "simulate", "The real scheduler on a simulated device, in virtual time");
   add_simulated_flags(command, flags->simulated);

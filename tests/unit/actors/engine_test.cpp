@@ -45,6 +45,30 @@ BOOST_AUTO_TEST_CASE(many_at_once_get_what_they_get_alone_also_when_preempted) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_next_pass_is_planned_while_one_runs) {
+  for (const bool overlap : {true, false}) {
+    EngineOptions options = tiny_options();
+    options.overlap = overlap;
+    FakeEngine fake(options);
+    asio::io_context io;
+    std::deque<Answer> answers(16);
+    for (std::uint32_t i = 0; i < answers.size(); ++i) {
+      asio::co_spawn(io, ask(*fake.engine, varied_request(i, 60), answers[i]), rethrow);
+    }
+    io.run();
+    for (std::uint32_t i = 0; i < answers.size(); ++i) {
+      BOOST_TEST(answers[i].ids == fake.expected(varied_request(i, 60)),
+                 boost::test_tools::per_element());
+    }
+    const EngineStats stats = idle_stats(*fake.engine);
+    BOOST_TEST(stats.pages_held == 0U);
+    BOOST_TEST((stats.overlapped_ticks > 0) == overlap);
+    const auto planning = static_cast<std::size_t>(IdleCause::planning);
+    if (!overlap) BOOST_TEST(stats.device_idle_ns[planning] > 0U);
+    BOOST_TEST(fake.probe->violations() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_read_takes_all_that_is_ready) {
   FakeEngine fake(tiny_options(), 0);
   asio::io_context io;

@@ -1,5 +1,7 @@
 // Plans that are made while another one is under way.
 #include <boost/test/unit_test.hpp>
+#include <deque>
+#include <map>
 
 #include "actors/planner.hpp"
 #include "tests/unit/actors/planning.hpp"
@@ -119,6 +121,45 @@ BOOST_AUTO_TEST_CASE(an_end_from_outside_is_told_when_its_rows_are_done) {
   planner.commit(run(planner, second));
   BOOST_TEST(planner.pool().num_held() == 0U);
   BOOST_TEST((planner.make_plan(0).ended.at(0).reason == FinishReason::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_falls_free_idles_for_one_tick_at_most) {
+  for (const bool is_foreseen : {true, false}) {
+    PlannerOptions options = ahead_options(400);
+    options.max_num_seqs = 3;
+    Planner planner(options);
+    constexpr std::uint32_t kOutputs[] = {6, 50, 300};
+    for (SequenceId id = 1; id <= 90; ++id) {
+      // Ends by its length, or at a token of which the planner knows nothing.
+      planner.add(sequence(id, 4, is_foreseen ? kOutputs[id % 3] : 1000, 1'000'000), 0);
+    }
+    std::deque<Plan> under_way;
+    std::uint64_t num_idle = 0;
+    std::uint64_t num_ends = 0;
+    std::map<SequenceId, std::uint32_t> generated;
+    for (;;) {
+      const std::size_t line = planner.num_waiting();
+      Plan plan = planner.make_plan(0);
+      planner.check();
+      if (line > plan.opened.size()) num_idle += 3 - plan.rows.size();
+      if (plan.has_work()) under_way.push_back(std::move(plan));
+      if (under_way.empty()) break;
+      if (under_way.size() < kMaxPlansUnderWay && plan.has_work()) continue;
+      Demand demand = run(planner, under_way.front());
+      for (RowDone& done : demand.done) {
+        const bool is_all = ++generated[done.id] == kOutputs[done.id % 3];
+        if (!is_foreseen) done.ended = done.by_itself = is_all;
+        num_ends += done.ended ? 1 : 0;
+      }
+      planner.commit(demand);
+      planner.check();
+      under_way.pop_front();
+    }
+    BOOST_TEST(num_ends == 90U);
+    if (is_foreseen) BOOST_TEST(num_idle <= 90U);
+    if (!is_foreseen) BOOST_TEST(num_idle == 0U);  // The row ahead is computed for nothing.
+    BOOST_TEST(planner.counters().dropped_row_tokens <= (is_foreseen ? 0U : 90U));
+  }
 }
 
 }  // namespace

@@ -31,8 +31,10 @@ inline actors::NewRequest sequence(SequenceId id, std::uint32_t prompt, std::uin
 inline actors::Demand run(const actors::Planner& planner, const actors::Plan& plan) {
   actors::Demand demand;
   for (const actors::PlanRow& row : plan.rows) {
-    if (row.kind != actors::RowKind::work) continue;
-    const actors::PlannedSequence& sequence = *planner.find(row.id);
+    const actors::PlannedSequence* const known = planner.find(row.id);
+    // Planned ahead for one that has ended by then.
+    if (row.kind != actors::RowKind::work || known == nullptr) continue;
+    const actors::PlannedSequence& sequence = *known;
     const SequenceView& view = sequence.view;
     actors::RowDone done;
     done.id = row.id;

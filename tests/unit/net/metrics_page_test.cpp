@@ -21,6 +21,9 @@ BOOST_AUTO_TEST_CASE(the_figures_are_there) {
   stats.held_places = 96;
   stats.held_tokens = 72;
   stats.recompute_preemptions = 5;
+  stats.wasted_tokens = 7;
+  stats.dropped_row_tokens = 8;
+  stats.device_idle_ns[static_cast<std::size_t>(IdleCause::room)] = 1'500'000'000;
   stats.finished[static_cast<std::size_t>(FinishReason::cancelled)] = 2;
   const std::string page = metrics_page(stats, {4, 17}, "m");
   for (const char* line : {"tickertape_num_requests_running{model_name=\"m\"} 3\n",
@@ -33,7 +36,13 @@ BOOST_AUTO_TEST_CASE(the_figures_are_there) {
                            "tickertape_kv_waste_ratio{model_name=\"m\"} 0.25\n",
                            "tickertape_prompt_tokens_total{model_name=\"m\"} 0\n",
                            "tickertape_generation_tokens_total{model_name=\"m\"} 0\n",
-                           "tickertape_wasted_tokens_total{model_name=\"m\"} 0\n",
+                           "tickertape_wasted_tokens_total{model_name=\"m\",cause=\"unread\"} 7\n",
+                           "tickertape_wasted_tokens_total{model_name=\"m\","
+                           "cause=\"planned_ahead\"} 8\n",
+                           "tickertape_device_idle_seconds_total{model_name=\"m\","
+                           "cause=\"room\"} 1.5\n",
+                           "tickertape_device_idle_seconds_total{model_name=\"m\","
+                           "cause=\"no_work\"} 0\n",
                            "tickertape_recomputed_tokens_total{model_name=\"m\"} 0\n",
                            "tickertape_preemptions_total{model_name=\"m\",how=\"recompute\"} 5\n",
                            "tickertape_request_success_total{model_name=\"m\","
