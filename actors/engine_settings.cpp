@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "actors/length_profile_file.hpp"
 #include "actors/schedule_recorder.hpp"
 #include "actors/schedule_settings.hpp"
 
@@ -130,6 +131,12 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
   settings.admission_buffer = options.admission_buffer;
   settings.scheduling = options.scheduling;
   settings.priority_ageing_ns = to_ns(options.priority_ageing_s);
+  if (!options.length_profile.empty()) {
+    lane.length_profile = options.length_profile;
+    planner.lengths =
+        std::make_shared<const SharedLengths>(read_length_profile(options.length_profile));
+    write_length_profile(options.length_profile, *planner.lengths);  // Refused now, not at the end.
+  }
   lane.planner = settings.build();
   if (options.admission_policy) lane.planner.admission = options.admission_policy;
   if (options.order_policy) lane.planner.order = options.order_policy;

@@ -3,6 +3,9 @@
 
 #include <exception>
 
+#include <tickertape/errors.hpp>
+
+#include "actors/length_profile_file.hpp"
 #include "actors/tags.hpp"
 
 namespace tickertape::actors {
@@ -11,6 +14,7 @@ Lane::Lane(LaneOptions options, LaneHost& host, Backend& backend, std::shared_pt
     : host_(host),
       port_(std::move(port)),
       plans_(host.scheduler(), 1, kTagPlan),
+      length_profile_(std::move(options.length_profile)),
       allocator_(options.planner, host, *port_, plans_, options.max_queued_requests,
                  options.name_key),
       stepper_(backend, host, *port_, plans_, allocator_.inbox(),
@@ -29,6 +33,12 @@ Lane::Lane(LaneOptions options, LaneHost& host, Backend& backend, std::shared_pt
 Lane::~Lane() {
   port_->close();
   host_.scheduler().cancel(&stop_work_);
+  if (length_profile_.empty()) return;
+  try {
+    write_length_profile(length_profile_, allocator_.planner().profile().shared());
+  } catch (const std::exception&) {
+    // It could be written when the engine began. What was there before still is.
+  }
 }
 
 runtime::Task<> Lane::run() {

@@ -20,6 +20,7 @@ struct LaneOptions {
   std::size_t max_queued_requests = 1024;
   std::vector<TokenId> end_tokens;
   std::uint64_t name_key = 0;       ///< Seeds the hash of pages' contents.
+  std::string length_profile;       ///< The file that what was learned is written to; or empty.
   std::shared_ptr<PlannerLog> log;  ///< Null = none.
 };
 
@@ -53,6 +54,7 @@ class Lane {
   LaneHost& host_;
   std::shared_ptr<LanePort> port_;
   Plans plans_;
+  std::string length_profile_;
   AllocatorActor allocator_;
   StepperActor stepper_;
   runtime::Scope scope_;

@@ -11,8 +11,6 @@ namespace {
 /// decay_ is renewed after one change in so many, so that a crossed border costs nanoseconds.
 constexpr std::uint32_t kRenewal = 64;
 constexpr std::uint32_t kMostSeen = kRenewal * kRenewal;
-/// Those that came into a bucket and were never heard of again.
-constexpr std::uint32_t kMostEntered = 1U << 20;
 
 /// The binary logarithm of 1 + i / 256, times 2^16.
 constexpr auto kLogarithms = [] {
@@ -42,6 +40,18 @@ std::uint32_t logarithm(std::uint64_t num, std::uint64_t den) noexcept {
 }
 
 }  // namespace
+
+LengthCounts::LengthCounts(std::span<const Bucket> buckets, std::uint32_t num_ended)
+    : num_used_(std::min(buckets.size(), LengthBucket::kCount)), num_ended_(num_ended) {
+  for (std::size_t i = 0; i < num_used_; ++i) {
+    Bucket& bucket = buckets_[i];
+    bucket.entered = std::min(buckets[i].entered, kMostEntered);
+    bucket.ended = std::min(buckets[i].ended, kMost);
+    bucket.passed = std::min(buckets[i].passed, kMost - bucket.ended);
+    num_seen_ = std::min(num_seen_ + bucket.entered + bucket.ended, kMostSeen);
+  }
+  refresh();
+}
 
 void LengthCounts::halve_if_many(Bucket& bucket) noexcept {
   if (bucket.ended + bucket.passed <= kMost && bucket.entered <= kMostEntered) return;

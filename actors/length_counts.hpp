@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tickertape::actors {
 
@@ -36,8 +37,20 @@ struct LengthBucket {
 /// (the actuary's estimate): it still runs, or something else ended it.
 class LengthCounts {
  public:
-  /// When more have left a bucket, its counts are halved.
+  /// When more have left a bucket, or come into it, its counts are halved.
   static constexpr std::uint32_t kMost = 256;
+  static constexpr std::uint32_t kMostEntered = 1U << 20;
+
+  struct Bucket {
+    std::uint32_t entered = 0;
+    std::uint32_t ended = 0;
+    std::uint32_t passed = 0;
+  };
+
+  LengthCounts() = default;
+  /// What buckets() and num_ended() told. Larger counts than any that they tell are taken for the
+  /// largest.
+  LengthCounts(std::span<const Bucket> buckets, std::uint32_t num_ended);
 
   /// An answer has come to the first length of `bucket`. Bucket 0: it starts.
   void enter(std::size_t bucket);
@@ -45,6 +58,10 @@ class LengthCounts {
 
   /// Ends seen so far, not halved.
   [[nodiscard]] std::uint32_t num_ended() const noexcept { return num_ended_; }
+  /// Up to the last one that anybody came to.
+  [[nodiscard]] std::span<const Bucket> buckets() const noexcept {
+    return std::span(buckets_).first(num_used_);
+  }
 
   /// How unlikely it is to have at least `length` tokens: minus the binary logarithm of the
   /// probability, times 2^16. Between the borders of a bucket it rises evenly.
@@ -56,12 +73,6 @@ class LengthCounts {
   }
 
  private:
-  struct Bucket {
-    std::uint32_t entered = 0;
-    std::uint32_t ended = 0;
-    std::uint32_t passed = 0;
-  };
-
   void changed();
   void refresh();
   static void halve_if_many(Bucket& bucket) noexcept;

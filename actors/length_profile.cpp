@@ -18,6 +18,10 @@ LengthProfile::LengthProfile(std::size_t max_classes) : max_classes_(max_classes
   TICKERTAPE_ASSERT(max_classes > 0 && max_classes < kNone);
 }
 
+LengthProfile::LengthProfile(const SharedLengths& shared) : LengthProfile() {
+  shared_ = shared;
+}
+
 std::size_t LengthProfile::Hash::operator()(const Key& key) const noexcept {
   std::uint64_t x = key.client ^ std::uint64_t{key.kind} << 56;
   x = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15;
@@ -26,7 +30,8 @@ std::size_t LengthProfile::Hash::operator()(const Key& key) const noexcept {
 
 LengthProfile::Key LengthProfile::key_of(const SequenceView& view) noexcept {
   const auto octave = static_cast<std::uint32_t>(std::bit_width(view.prompt_tokens));
-  return {view.client, octave + (view.is_chat ? static_cast<std::uint32_t>(kOctaves) : 0)};
+  return {view.client,
+          octave + (view.is_chat ? static_cast<std::uint32_t>(SharedLengths::kOctaves) : 0)};
 }
 
 void LengthProfile::reached(const SequenceView& view) {
@@ -34,16 +39,16 @@ void LengthProfile::reached(const SequenceView& view) {
   if (bucket.inside != 0) return;
   const Key key = key_of(view);
   touch(key).enter(bucket.index);
-  kinds_[key.kind].enter(bucket.index);
-  all_.enter(bucket.index);
+  shared_.kinds[key.kind].enter(bucket.index);
+  shared_.all.enter(bucket.index);
 }
 
 void LengthProfile::ended(const SequenceView& view) {
   const std::size_t bucket = LengthBucket::of(view.num_generated()).index;
   const Key key = key_of(view);
   touch(key).end(bucket);
-  kinds_[key.kind].end(bucket);
-  all_.end(bucket);
+  shared_.kinds[key.kind].end(bucket);
+  shared_.all.end(bucket);
 }
 
 LengthCounts& LengthProfile::touch(const Key& key) {
@@ -91,8 +96,8 @@ const LengthCounts& LengthProfile::counts_for(const SequenceView& view) const {
     const LengthCounts& counts = classes_[found->second].counts;
     if (counts.num_ended() >= kMinEnded) return counts;
   }
-  const LengthCounts& kind = kinds_[key.kind];
-  return kind.num_ended() >= kMinEnded ? kind : all_;
+  const LengthCounts& kind = shared_.kinds[key.kind];
+  return kind.num_ended() >= kMinEnded ? kind : shared_.all;
 }
 
 void LengthProfile::survival(const SequenceView& sequence, std::span<const std::uint32_t> further,

@@ -13,6 +13,16 @@
 
 namespace tickertape::actors {
 
+/// The part of a profile that is about no client: what is worth keeping beyond an engine's life.
+struct SharedLengths {
+  /// Of a prompt's length: 0 for none, else its bits.
+  static constexpr std::size_t kOctaves = 33;
+
+  LengthCounts all;
+  /// By octave; those of chats behind those of completions.
+  std::array<LengthCounts, 2 * kOctaves> kinds;
+};
+
 /// The survival of answers over their length, after Kaplan and Meier (1958): per bucket of lengths
 /// (a quarter of an octave), how many answers came into it and how many ended in it. Answers that
 /// still run, or that were ended by something else than themselves, count as far as they came, so
@@ -30,6 +40,8 @@ class LengthProfile final : public LengthForecast {
   /// `max_classes`: classes of clients beyond which the least recently used one is forgotten; each
   /// takes about 2 KiB. REQUIRES: > 0.
   explicit LengthProfile(std::size_t max_classes = 4096);
+  /// One that begins with what another one learned.
+  explicit LengthProfile(const SharedLengths& shared);
 
   /// Tells that `view` has come to have its present number of generated tokens (called for each
   /// token, cheap unless a bucket's border is crossed; 0 = it starts).
@@ -44,15 +56,13 @@ class LengthProfile final : public LengthForecast {
   /// 1 - quantile (in parts of kCertain), given what it has; at most max_tokens - prompt_tokens.
   [[nodiscard]] std::uint32_t quantile(const SequenceView& sequence, std::uint32_t quantile) const;
 
+  [[nodiscard]] const SharedLengths& shared() const noexcept { return shared_; }
   [[nodiscard]] std::size_t num_classes() const noexcept { return classes_.size(); }
 
  private:
-  /// Of a prompt's length: 0 for none, else its bits.
-  static constexpr std::size_t kOctaves = 33;
-
   struct Key {
     std::uint64_t client = 0;
-    std::uint32_t kind = 0;  ///< An index into kinds_.
+    std::uint32_t kind = 0;  ///< An index into SharedLengths::kinds.
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
@@ -80,8 +90,7 @@ class LengthProfile final : public LengthForecast {
   std::uint32_t newest_ = kNone;
   std::uint32_t oldest_ = kNone;
   std::unordered_map<Key, std::uint32_t, Hash> index_;
-  std::array<LengthCounts, 2 * kOctaves> kinds_;
-  LengthCounts all_;
+  SharedLengths shared_;
 };
 
 }  // namespace tickertape::actors

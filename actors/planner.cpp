@@ -18,6 +18,7 @@ Planner::Planner(PlannerOptions options)
       host_(options_.num_host_pages),
       line_(options_.order && options_.order->shares_by_client()),
       swap_ns_per_page_(options_.swap_ns_per_page) {
+  if (options_.lengths) profile_ = LengthProfile(*options_.lengths);
   if (!options_.admission) options_.admission = prompt_only_admission();
   if (!options_.order) options_.order = fcfs_order();
   if (!options_.preemption) options_.preemption = youngest_first_preemption(options_.order);

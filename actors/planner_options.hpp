@@ -8,6 +8,8 @@
 #include <tickertape/options.hpp>
 #include <tickertape/policy.hpp>
 
+#include "actors/length_profile.hpp"
+
 namespace tickertape::actors {
 
 struct PlannerOptions {
@@ -32,6 +34,7 @@ struct PlannerOptions {
   bool prefix_caching = true;
   bool overlap = false;  ///< A plan may be made while another one is under way.
 
+  std::shared_ptr<const SharedLengths> lengths;        ///< Learned before; null = nothing.
   std::shared_ptr<const AdmissionPolicy> admission;    ///< Null = prompt_only.
   std::shared_ptr<const PreemptionPolicy> preemption;  ///< Null = youngest first.
   std::shared_ptr<const OrderPolicy> order;            ///< Null = first come, first served.

@@ -2,6 +2,8 @@
 #include "actors/record_calls.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "actors/record_fields.hpp"
 
@@ -16,6 +18,18 @@ constexpr std::size_t kLookAhead = 64;
 bool same(const RowDone& a, const RowDone& b) {
   return a.id == b.id && a.num_computed == b.num_computed && a.num_scored == b.num_scored &&
          a.num_emitted == b.num_emitted && a.ended == b.ended && a.by_itself == b.by_itself;
+}
+
+LengthCounts read_lengths(RecordReader& reader) {
+  std::uint32_t num_ended = 0;
+  reader(num_ended);
+  std::vector<LengthCounts::Bucket> buckets(reader.count());
+  for (LengthCounts::Bucket& bucket : buckets) {
+    reader(bucket.entered);
+    reader(bucket.ended);
+    reader(bucket.passed);
+  }
+  return LengthCounts(buckets, num_ended);
 }
 
 }  // namespace
@@ -34,6 +48,20 @@ void CallMemory::remember(const std::vector<RowDone>& done) {
 
 void CallWriter::settings(const ScheduleSettings& settings) {
   each_field(writer_, settings);
+  writer_(settings.planner.lengths != nullptr);
+  if (!settings.planner.lengths) return;
+  lengths(settings.planner.lengths->all);
+  for (const LengthCounts& kind : settings.planner.lengths->kinds) lengths(kind);
+}
+
+void CallWriter::lengths(const LengthCounts& counts) {
+  writer_(counts.num_ended());
+  writer_(counts.buckets().size());
+  for (const LengthCounts::Bucket& bucket : counts.buckets()) {
+    writer_(bucket.entered);
+    writer_(bucket.ended);
+    writer_(bucket.passed);
+  }
 }
 
 /// Modulo 2^64, so that no two times are too far apart.
@@ -117,6 +145,14 @@ ScheduleSettings CallReader::settings(std::span<const char> block) {
   RecordReader reader(block);
   ScheduleSettings settings;
   each_field(reader, settings);
+  bool has_lengths = false;
+  reader(has_lengths);
+  if (has_lengths) {
+    auto lengths = std::make_shared<SharedLengths>();
+    lengths->all = read_lengths(reader);
+    for (LengthCounts& kind : lengths->kinds) kind = read_lengths(reader);
+    settings.planner.lengths = std::move(lengths);
+  }
   if (!reader.at_end()) throw RecordDamage("the settings are longer than this version's");
   return settings;
 }

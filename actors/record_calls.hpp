@@ -42,7 +42,7 @@ struct CallMemory {
 
 class CallWriter {
  public:
-  static constexpr std::uint8_t kVersion = 2;
+  static constexpr std::uint8_t kVersion = 3;
 
   void settings(const ScheduleSettings& settings);
   void add(const NewRequest& request, std::int64_t now_ns);
@@ -57,6 +57,7 @@ class CallWriter {
  private:
   void time(std::int64_t now_ns);
   void rows(const std::vector<RowDone>& done);
+  void lengths(const LengthCounts& counts);
 
   RecordWriter writer_;
   CallMemory memory_;

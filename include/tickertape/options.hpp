@@ -85,6 +85,9 @@ struct EngineOptions {
   Admission admission = Admission::predicted;
   double admission_quantile = 0.9;  ///< `predicted`: probability that the expected peak holds.
   double admission_buffer = 0.05;   ///< `predicted`: part of the pool that it leaves free.
+  /// A file for what `predicted` learns about the lengths of answers: read when the engine begins,
+  /// if it is there, and written when it has ended. It names no client. Empty = none.
+  std::string length_profile;
   PreemptionMethod preemption = PreemptionMethod::automatic;
   /// Host memory for swapped sequences, in bytes. Default 1 GiB, or what there is beside the rest.
   std::optional<std::uint64_t> swap_space;

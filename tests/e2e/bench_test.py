@@ -72,6 +72,18 @@ class Bench(unittest.TestCase):
             self.refused(FAILED, "recording", "replay", __file__)
             self.refused(WRONG, "RECORDING", "replay")
 
+    def test_lengths_are_learned_from_run_to_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profile = os.path.join(folder, "lengths")
+            call = ("simulate", "--workload", "sharegpt-like", "--requests", "300",
+                    "--num-kv-pages", "1500", "--length-profile", profile, "--json", "-")
+            first, second = run_json(*call), run_json(*call)
+            self.assertIn("\nall 600 ", pathlib.Path(profile).read_text(encoding="utf-8"))
+            self.assertLess(second["seconds"], first["seconds"])
+            pathlib.Path(profile).write_text("no profile\n", encoding="utf-8")
+            self.refused(FAILED, profile, *call)
+            self.refused(FAILED, folder, "simulate", "--workload", "mixed", "--length-profile", folder)
+
     def test_a_table_without_json_and_pictures(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = os.path.join(folder, "run.svg")

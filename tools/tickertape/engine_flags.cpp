@@ -74,7 +74,7 @@ void add_scheduling_flags(CLI::App& command, EngineOptions& options) {
   add_optional(command, "--max-num-batched-tokens", options.max_num_batched_tokens,
                "Most tokens of one pass", "max of 512 and max-num-seqs + page-size");
   add_policy_flags(command, options);
-  add_overlap_flag(command, options);
+  add_live_flags(command, options);
 }
 
 void add_queue_flags(CLI::App& command, EngineFlags& flags) {

@@ -123,7 +123,10 @@ void add_policy_flags(CLI::App& command, EngineOptions& options) {
       ->envname(environment_name("--no-prefix-caching"));
 }
 
-void add_overlap_flag(CLI::App& command, EngineOptions& options) {
+void add_live_flags(CLI::App& command, EngineOptions& options) {
+  add_option(command, "--length-profile", options.length_profile,
+             "A file for what predicted admission learns of the lengths of answers: read at the "
+             "beginning, written at the end");
   command
       .add_flag("--overlap,!--no-overlap", options.overlap,
                 "Plan the next pass while one runs, on a device that works by itself")

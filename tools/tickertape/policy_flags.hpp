@@ -16,8 +16,9 @@ namespace tickertape::program {
 /// Batching, chunks, admission, preemption, order and the prefix cache.
 void add_policy_flags(CLI::App& command, EngineOptions& options);
 
-/// Whether passes are planned ahead; a replay cannot change it.
-void add_overlap_flag(CLI::App& command, EngineOptions& options);
+/// What a replay cannot change: the file of the length profile, and whether passes are planned
+/// ahead.
+void add_live_flags(CLI::App& command, EngineOptions& options);
 
 /// Whether and where the schedule is recorded.
 void add_record_flags(CLI::App& command, EngineOptions& options);
