@@ -29,11 +29,13 @@ inline EngineOptions tiny_options() {
   return options;
 }
 
-struct FakeEngine {
-  explicit FakeEngine(EngineOptions options = tiny_options(), std::int64_t pass_ns = 200'000) {
+/// An engine of whatever kind over the paged fake.
+template <class AnyEngine>
+struct OverFake {
+  explicit OverFake(EngineOptions options = tiny_options(), std::int64_t pass_ns = 200'000) {
     fake.probe = probe;
     fake.pass_ns = pass_ns;
-    engine = std::make_unique<Engine>(make_paged_fake_model(fake), std::move(options));
+    engine = std::make_unique<AnyEngine>(make_paged_fake_model(fake), std::move(options));
   }
   std::vector<TokenId> expected(const Request& request, std::uint32_t choice = 0) const {
     return paged_fake_expected(request.prompt_ids, request.sampling, *request.sampling.seed, choice,
@@ -41,8 +43,9 @@ struct FakeEngine {
   }
   std::shared_ptr<PagedFakeProbe> probe = std::make_shared<PagedFakeProbe>();
   PagedFakeOptions fake;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<AnyEngine> engine;
 };
+using FakeEngine = OverFake<Engine>;
 
 /// A request of its own kind for every `which`: lengths, seeds, greedy and not.
 inline Request varied_request(std::uint32_t which, std::uint32_t max_tokens = 40) {
