@@ -71,6 +71,22 @@ void Planner::admit_higher_class(Tick& tick) {
   tick.budget += reserved;
 }
 
+/// Starts the first of the line as long as it comes before this rank. False: it cannot start in
+/// this tick.
+bool Planner::admit_before(Tick& tick, std::int64_t rank) {
+  while (tick.budget > 0) {
+    const std::optional<SequenceId> first = line_.first();
+    if (!first || options_.order->rank(get(*first).view) >= rank) return true;
+    PlannedSequence& candidate = get(*first);
+    if (tick.preempted || wants_landing_ || must_wait_for_others(candidate) ||
+        is_hopeless(tick, candidate) || !fits(tick, candidate)) {
+      return false;
+    }
+    admit(tick, candidate);
+  }
+  return false;
+}
+
 bool Planner::must_wait_for_others(const PlannedSequence& candidate) const {
   // A window may be taken by rows of siblings that are planned already.
   return !candidate.request->has_credit() || candidate.num_moves > 0 ||

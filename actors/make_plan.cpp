@@ -1,6 +1,7 @@
 // make_plan: the decision of one tick. Rules: docs/contracts.md, section "Scheduling".
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,9 +40,9 @@ void Planner::plan_continuous(Tick& tick) {
   if (wants_landing_) return;
   admit_higher_class(tick);
   if (wants_landing_) return;
-  plan_running(tick, /*decodes=*/true);
+  plan_decodes(tick);
   limit_prefill(tick);
-  plan_running(tick, /*decodes=*/false);
+  plan_prompts(tick);
   if (!tick.preempted && !wants_landing_) admit_waiting(tick);
 }
 
@@ -59,15 +60,34 @@ bool Planner::may_have_row(Tick& tick, const PlannedSequence& sequence) const {
   return sequence.num_moves == 0 && !(sequence.in_flight() && sequence.is_last_under_way());
 }
 
-void Planner::plan_running(Tick& tick, bool decodes) {
-  const std::vector<PlannedSequence*> ids = running_;  // Preemption changes running_.
-  for (PlannedSequence* const sequence : ids) {
+bool Planner::is_decode(const PlannedSequence& sequence) {
+  const std::uint32_t num_tokens = sequence.next_num_tokens();
+  return num_tokens > sequence.view.prompt_tokens && num_tokens - sequence.next_position() == 1;
+}
+
+void Planner::plan_decodes(Tick& tick) {
+  const std::vector<PlannedSequence*> all = running_;  // Preemption changes running_.
+  for (PlannedSequence* const sequence : all) {
     if (tick.budget == 0) return;
-    if (!may_have_row(tick, *sequence)) continue;
-    const std::uint32_t num_tokens = sequence->next_num_tokens();
-    const bool is_decode =
-        num_tokens > sequence->view.prompt_tokens && num_tokens - sequence->next_position() == 1;
-    if (is_decode == decodes) plan_row(tick, *sequence);
+    if (may_have_row(tick, *sequence) && is_decode(*sequence)) plan_row(tick, *sequence);
+  }
+}
+
+/// In the order of the line. Before a prompt goes on, whoever waits, comes before it and has room
+/// starts: else it would wait for all of that prompt.
+void Planner::plan_prompts(Tick& tick) {
+  std::vector<std::tuple<std::int64_t, std::uint64_t, PlannedSequence*>> prompts;
+  for (PlannedSequence* const sequence : running_) {
+    if (!may_have_row(tick, *sequence) || is_decode(*sequence)) continue;
+    const SequenceView& view = sequence->view;
+    prompts.emplace_back(options_.order->rank(view), view.arrival, sequence);
+  }
+  std::sort(prompts.begin(), prompts.end());
+  bool first_may_start = true;
+  for (const auto& [rank, arrival, sequence] : prompts) {
+    first_may_start = first_may_start && admit_before(tick, rank);
+    if (tick.budget == 0) return;
+    if (may_have_row(tick, *sequence)) plan_row(tick, *sequence);
   }
 }
 

@@ -137,7 +137,9 @@ class Planner {
   // make_plan.cpp
   void plan_continuous(Tick& tick);
   [[nodiscard]] bool may_have_row(Tick& tick, const PlannedSequence& sequence) const;
-  void plan_running(Tick& tick, bool decodes);
+  [[nodiscard]] static bool is_decode(const PlannedSequence& sequence);
+  void plan_decodes(Tick& tick);
+  void plan_prompts(Tick& tick);
   void plan_row(Tick& tick, PlannedSequence& sequence);
   void add_rows(Tick& tick, PlannedSequence& sequence, PlanRow row);
   [[nodiscard]] bool may_sample(Tick& tick, const PlannedSequence& sequence);
@@ -170,6 +172,7 @@ class Planner {
   // admit.cpp
   void admit_waiting(Tick& tick);
   void admit_higher_class(Tick& tick);
+  [[nodiscard]] bool admit_before(Tick& tick, std::int64_t rank);
   [[nodiscard]] bool admit_next(Tick& tick, SequenceId id);
   [[nodiscard]] bool must_wait_for_others(const PlannedSequence& candidate) const;
   [[nodiscard]] bool is_hopeless(const Tick& tick, const PlannedSequence& candidate) const;

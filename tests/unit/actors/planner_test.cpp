@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "actors/order.hpp"
 #include "tests/unit/actors/planning.hpp"
 
 namespace {
@@ -31,6 +32,50 @@ BOOST_AUTO_TEST_CASE(a_long_prompt_is_read_in_chunks_beside_running_decodes) {
   BOOST_TEST(row_of(last, 2)->num_tokens == 24U);
   BOOST_TEST((row_of(last, 2)->output == RowOutput::sample));
   BOOST_TEST(row_of(last, 1) != nullptr);
+}
+
+/// 200 tokens of a lower class, and 100 of a higher one that come when 64 of them are read.
+Plan read_beside_a_long_prompt(Planner& planner, std::uint32_t num_ticks) {
+  NewRequest low = sequence(1, 200, 5);
+  low.priority = 1;
+  planner.add(low, 0);
+  tick(planner);
+  planner.add(sequence(2, 100, 5), 0);
+  Plan plan;
+  for (std::uint32_t i = 0; i < num_ticks; ++i) plan = tick(planner);
+  return plan;
+}
+
+BOOST_AUTO_TEST_CASE(prompts_are_read_in_the_order_of_the_line) {
+  PlannerOptions options = small_options();
+  options.order = priority_order(1'000'000'000);
+  {
+    // Who comes first in the line and has room does not wait for a prompt under way,
+    Planner planner(options);
+    const Plan first = read_beside_a_long_prompt(planner, 1);
+    BOOST_TEST(first.preempted.empty());
+    BOOST_TEST(row_of(first, 2)->num_tokens == 64U);
+    BOOST_TEST(row_of(first, 1) == nullptr);
+  }
+  {
+    // nor beside it.
+    Planner planner(options);
+    const Plan second = read_beside_a_long_prompt(planner, 2);
+    BOOST_TEST(row_of(second, 2)->num_tokens == 36U);
+    BOOST_TEST((row_of(second, 2)->output == RowOutput::sample));
+    BOOST_TEST(row_of(second, 1)->num_tokens == 28U);
+  }
+  {
+    // One that has waited long enough goes on before it.
+    options.order = priority_order(1);
+    Planner planner(options);
+    NewRequest low = sequence(1, 200, 5);
+    low.priority = 1;
+    planner.add(low, 0);
+    tick(planner);
+    planner.add(sequence(2, 100, 5), 10);
+    BOOST_TEST(row_of(tick(planner), 1)->num_tokens == 64U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_chunk_limit_caps_one_requests_share) {
