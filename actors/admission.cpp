@@ -18,9 +18,10 @@ class Reserve final : public AdmissionPolicy {
  public:
   bool admit(const AdmissionInput& input) const override {
     const auto reserved = [&](const SequenceView& view) -> std::uint64_t {
-      return pages_for(std::max(view.max_tokens, view.num_tokens), input.pool.page_size);
+      return pages_for(std::max(view.max_tokens, view.num_tokens), input.pool.page_size) -
+             view.shareable;
     };
-    std::uint64_t sum = reserved(input.candidate);
+    std::uint64_t sum = input.pool.num_shared + reserved(input.candidate);
     for (const SequenceView& view : input.running) sum += reserved(view);
     return sum <= input.pool.num_pages && fits_now(input);
   }

@@ -15,7 +15,7 @@ namespace tickertape::actors {
 [[nodiscard]] std::shared_ptr<const AdmissionPolicy> prompt_only_admission();
 
 /// Admits when the pool could give everybody, the candidate included, the pages for their
-/// max_tokens, nothing shared: so nobody is ever preempted for pages.
+/// max_tokens, those that several hold counted once: so nobody is ever preempted for pages.
 [[nodiscard]] std::shared_ptr<const AdmissionPolicy> reserve_admission();
 
 /// Gives each sequence the pages of max_model_len from the start: the contiguous buffers of servers

@@ -114,13 +114,16 @@ bool Planner::fits(const Tick& tick, const PlannedSequence& candidate,
   SequenceView view = candidate.view;
   PoolView pool = pool_view();
   pool.num_free += num_more;
+  std::uint64_t num_shareable = 0;  // Of those that are to go on running.
+  for (const SequenceView& one : running) num_shareable += one.shareable;
+  pool.num_shared =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(tick.num_shared, num_shareable));
   if (donor(candidate) != nullptr) {
     view.shareable = (view.prompt_tokens - 1) / pool.page_size;
   } else {
-    // Cached pages that it takes are not there for others any more.
+    // Cached pages that it takes are its own: nobody else counts them.
     const KvPool::Match match = pool_.match(wanted_names(candidate));
-    view.shareable = match.num_pages;
-    pool.num_free -= std::min(pool.num_free, match.num_cached);
+    view.shareable = match.num_pages - match.num_cached;
   }
   const std::uint32_t wanted =
       std::max(view.num_tokens, options_.admission->tokens_at_start(view, pool));
@@ -303,8 +306,31 @@ void Planner::fail_hopeless(Tick& tick) {
 void Planner::refresh_views(Tick& tick) const {
   if (tick.views_fresh) return;
   tick.views.clear();
-  for (const PlannedSequence* sequence : running_) tick.views.push_back(sequence->view);
+  std::uint64_t num_entries = 0;
+  for (const PlannedSequence* sequence : running_) {
+    tick.views.push_back(sequence->view);
+    num_entries += sequence->view.pages;
+  }
+  tick.num_shared = 0;
   tick.views_fresh = true;
+  if (num_entries <= pool_.num_held()) return;
+  const std::uint64_t num_again = num_entries - pool_.num_held();  // Beyond the first of each page.
+  std::uint64_t num_shareable = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    tick.views[i].shareable = num_shared_first(*running_[i]);
+    num_shareable += tick.views[i].shareable;
+  }
+  if (num_shareable > num_again) {
+    tick.num_shared = static_cast<std::uint32_t>(num_shareable - num_again);
+  }
+}
+
+/// Its first pages that others hold too.
+std::uint32_t Planner::num_shared_first(const PlannedSequence& sequence) const {
+  const std::span<const PageId> table = sequence.table;
+  const auto first_own = std::find_if(table.begin(), table.end(),
+                                      [&](PageId page) { return pool_.references(page) == 1; });
+  return static_cast<std::uint32_t>(first_own - table.begin());
 }
 
 PoolView Planner::pool_view() const {

@@ -213,7 +213,7 @@ bool Planner::preempt_lower_class(Tick& tick, const PlannedSequence& candidate) 
   return true;
 }
 
-std::vector<PlannedSequence*> Planner::lower_class_victims(const Tick& tick,
+std::vector<PlannedSequence*> Planner::lower_class_victims(Tick& tick,
                                                            const PlannedSequence& candidate) {
   const std::int32_t its_class = options_.order->preemption_class(candidate.view);
   std::vector<PlannedSequence*> victims;
@@ -231,8 +231,8 @@ std::vector<PlannedSequence*> Planner::lower_class_victims(const Tick& tick,
         };
         return rank(a->view) > rank(b->view);
       });
-  std::vector<SequenceView> left;
-  for (const PlannedSequence* sequence : running_) left.push_back(sequence->view);
+  refresh_views(tick);
+  std::vector<SequenceView> left = tick.views;
   std::uint32_t freed = 0;
   for (std::size_t count = 1; count <= victims.size(); ++count) {
     const PlannedSequence& victim = *victims[count - 1];

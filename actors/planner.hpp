@@ -166,7 +166,7 @@ class Planner {
                                              const PlannedSequence& candidate) const;
   [[nodiscard]] bool evict_parked(Tick& tick);
   [[nodiscard]] bool preempt_lower_class(Tick& tick, const PlannedSequence& candidate);
-  [[nodiscard]] std::vector<PlannedSequence*> lower_class_victims(const Tick& tick,
+  [[nodiscard]] std::vector<PlannedSequence*> lower_class_victims(Tick& tick,
                                                                   const PlannedSequence& candidate);
 
   // admit.cpp
@@ -191,6 +191,7 @@ class Planner {
   [[nodiscard]] bool waits_for_prefix(const PlannedSequence& candidate) const;
   void fail_hopeless(Tick& tick);
   void refresh_views(Tick& tick) const;
+  [[nodiscard]] std::uint32_t num_shared_first(const PlannedSequence& sequence) const;
   [[nodiscard]] PoolView pool_view() const;
 
   // static_batch.cpp

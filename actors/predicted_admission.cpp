@@ -51,7 +51,10 @@ class Demand {
       : input_(input),
         distances_(distances),
         page_bits_(std::countr_zero(input.pool.page_size)),
-        variance_bits_(std::max(static_cast<int>(std::bit_width(input.pool.num_pages)) - 16, 0)) {}
+        variance_bits_(std::max(static_cast<int>(std::bit_width(input.pool.num_pages)) - 16, 0)) {
+    // Some of those that share them go on, about for certain.
+    mean_.fill(std::uint64_t{input.pool.num_shared} * LengthForecast::kCertain);
+  }
 
   /// All distances for everybody: a loop of the same length is faster than a shorter one. Products
   /// of two 32 bit numbers, so that several fit into a register.
@@ -113,11 +116,11 @@ class Predicted final : public AdmissionPolicy {
     if (input.running.empty()) return true;
 
     std::uint32_t longest = 0;
-    std::uint64_t worst = 0;  // When everybody goes on to the last token.
+    std::uint64_t worst = pool.num_shared;  // When everybody goes on to the last token.
     const auto look = [&](const SequenceView& view) {
       const std::uint32_t tokens = std::max(view.max_tokens, view.num_tokens);
       longest = std::max(longest, tokens - view.num_tokens);
-      worst += pages_for(tokens, pool.page_size);
+      worst += pages_for(tokens, pool.page_size) - view.shareable;
     };
     look(candidate);
     for (const SequenceView& view : input.running) look(view);

@@ -29,6 +29,7 @@ struct Planner::Tick {
   bool preempted = false;
   UnderWay under_way;               ///< What is to be remembered of the plan.
   std::vector<SequenceView> views;  ///< Of the running sequences, for the policies.
+  std::uint32_t num_shared = 0;     ///< Pages that several of them hold.
   bool views_fresh = false;
   /// Of requests whose window is too small for all their choices: those that sample in this tick,
   /// with their numbers of tokens.

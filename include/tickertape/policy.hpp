@@ -23,8 +23,9 @@ struct SequenceView {
   std::uint32_t num_computed = 0;  ///< Those whose K and V are in pages.
   std::uint32_t max_tokens = 0;    ///< Most tokens that it may come to have in all.
   std::uint32_t pages = 0;         ///< Pages that it holds.
-  std::uint32_t shareable = 0;     ///< Of a candidate: pages that are there for it already.
-  bool parked = false;             ///< Out of credit.
+  /// Its first pages that others hold too; of a candidate, those that it would share.
+  std::uint32_t shareable = 0;
+  bool parked = false;  ///< Out of credit.
   std::int64_t parked_since_ns = 0;
   std::int64_t deadline_ns = 0;  ///< INT64_MAX = none.
   std::uint32_t preemptions = 0;
@@ -37,6 +38,8 @@ struct PoolView {
   std::uint32_t num_free = 0;  ///< Free pages, and cached ones that may be taken.
   std::uint32_t page_size = 16;
   std::uint32_t max_model_len = 0;
+  std::uint32_t num_shared =
+      0;  ///< Pages that several running sequences hold: in each `shareable`.
 };
 
 /// How long answers turn out to be, as learned from those that ended.
@@ -66,8 +69,8 @@ struct AdmissionInput {
 class AdmissionPolicy {
  public:
   virtual ~AdmissionPolicy() = default;
-  /// All of the candidate's known tokens get pages if admitted; `shareable` of them are there
-  /// already, the others must be free: that is checked beside this.
+  /// All of the candidate's known tokens get pages if admitted; `shareable` of them others hold,
+  /// the rest must be free: that is checked beside this.
   [[nodiscard]] virtual bool admit(const AdmissionInput& input) const = 0;
   /// Tokens that it is given pages for when it is admitted: at least its num_tokens.
   [[nodiscard]] virtual std::uint32_t tokens_at_start(const SequenceView& candidate,

@@ -79,6 +79,15 @@ std::uint32_t trial(const char* name, TickedFake& fake,
 BOOST_AUTO_TEST_CASE(an_opening_of_512_words_is_computed_once) {
   TickedFake together(options_of(0));
   BOOST_TEST(trial("together", together, [](std::uint32_t) { return 0; }) == 0U);
+  // All run beside each other: what they share is counted once by every policy but the baseline.
+  BOOST_TEST(together.engine->tick() <= opening().size() / 512 + 1 + 2 + 12);
+  for (const Admission admission : {Admission::reserve, Admission::prompt_only}) {
+    EngineOptions options = options_of(0);
+    options.admission = admission;
+    TickedFake fake(options);
+    BOOST_TEST(trial("together, another policy", fake, [](std::uint32_t) { return 0; }) == 0U);
+    BOOST_TEST(fake.engine->tick() == together.engine->tick());
+  }
   TickedFake close(options_of(0));
   BOOST_TEST(trial("a tick apart", close, [](std::uint32_t i) { return i; }) == 0U);
   // Long after the one before has ended: its pages are kept.

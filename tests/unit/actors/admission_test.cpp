@@ -87,9 +87,17 @@ BOOST_AUTO_TEST_CASE(reserve_counts_everybodys_last_token) {
   BOOST_TEST(admits(*policy, candidate, running, pool_of(10, 5)));
   BOOST_TEST(!admits(*policy, candidate, running, pool_of(9, 5)));
   BOOST_TEST(!admits(*policy, candidate, running, pool_of(10, 0)));
-  candidate.shareable = 1;  // Who shared them may be gone before it.
-  BOOST_TEST(!admits(*policy, candidate, running, pool_of(9, 5)));
-  BOOST_TEST(admits(*policy, candidate, running, pool_of(10, 0)));
+  candidate.shareable = 1;  // Of a page that is counted with another.
+  BOOST_TEST(admits(*policy, candidate, running, pool_of(9, 5)));
+  BOOST_TEST(!admits(*policy, candidate, running, pool_of(8, 5)));
+  // Once for all that share it.
+  std::vector<SequenceView> sharing = running;
+  for (SequenceView& view : sharing) view.shareable = 2;
+  PoolView pool = pool_of(8, 5);
+  pool.num_shared = 2;
+  BOOST_TEST(admits(*policy, view_of(16, 48), sharing, pool));
+  pool.num_pages = 7;
+  BOOST_TEST(!admits(*policy, view_of(16, 48), sharing, pool));
 }
 
 BOOST_AUTO_TEST_CASE(max_len_takes_contiguous_buffers) {
@@ -124,13 +132,16 @@ BOOST_AUTO_TEST_CASE(predicted_counts_shared_pages_once) {
   const auto policy = predicted_admission(0.9, 0);
   const std::vector<SequenceView> running(10, view_of(160, 200));
   SequenceView candidate = view_of(160, 200);
-  const PoolView pool = pool_of(132, 20);  // 13 pages each, with the last token.
+  PoolView pool = pool_of(132, 20);  // 13 pages each, with the last token.
   BOOST_TEST(!admits(*policy, candidate, running, pool));
   candidate.shareable = 10;
   BOOST_TEST(!admits(*policy, candidate, running, pool));
   auto sharing = running;
   for (SequenceView& view : sharing) view.shareable = 1;
+  pool.num_shared = 1;
   BOOST_TEST(admits(*policy, candidate, sharing, pool));
+  pool.num_shared = 10;
+  BOOST_TEST(!admits(*policy, candidate, sharing, pool));
 }
 
 BOOST_AUTO_TEST_CASE(settings_out_of_range_are_refused_with_their_values) {
