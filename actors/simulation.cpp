@@ -182,6 +182,7 @@ void Simulation::submit(std::size_t index, Request&& request) {
   ++num_submitted_;
   RequestRecord& record = report_.requests[index];
   record.index = index;
+  record.client = request.client;
   record.arrival_ns = load_.arrivals_ns[index];
   const std::uint32_t num_choices = request.n;
   auto reader = std::make_unique<Reader>(*this, index, num_choices);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <tickertape/finish.hpp>
@@ -20,6 +21,7 @@ namespace tickertape {
 /// What became of one request. Times are nanoseconds from the beginning; -1 = never.
 struct RequestRecord {
   std::uint64_t index = 0;
+  std::string client;  ///< Who asked, as the request says.
   std::uint32_t prompt_tokens = 0;
   std::uint32_t completion_tokens = 0;  ///< Of all choices.
   std::uint32_t preemptions = 0;

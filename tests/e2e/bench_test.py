@@ -117,6 +117,31 @@ class Bench(unittest.TestCase):
             device.write_text("{}", encoding="utf-8")
             self.refused(FAILED, "bytes_per_s", "simulate", "--device", device, "--workload", "mixed")
 
+    def test_logs_tell_what_became_of_whom(self):
+        with tempfile.TemporaryDirectory() as folder:
+            requests = pathlib.Path(folder, "requests.jsonl")
+            requests.write_text(
+                '{"prompt": [5, 6], "max_tokens": 9, "user": "ann"}\n'
+                '{"prompt": [7, 8, 9], "max_tokens": 400, "user": "bob", "deadline_ms": 500}\n'
+                '{"prompt": [5], "max_tokens": 4, "arrival_ms": 1000, "user": "ann"}\n',
+                encoding="utf-8")
+            log, ticks = pathlib.Path(folder, "log.jsonl"), pathlib.Path(folder, "ticks.jsonl")
+            result = run_json("simulate", "--device", "a100", "--model-shape", "llama-7b", "--workload",
+                              requests, "--request-log", log, "--tick-log", ticks, "--json", "-")
+            lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+            self.assertEqual([line["client"] for line in lines], ["ann", "bob", "ann"])
+            self.assertEqual([line["finish_reason"] for line in lines], ["stop", "deadline", "stop"])
+            self.assertEqual(lines[2]["arrival_ms"], 1000)
+            self.assertAlmostEqual(lines[1]["latency_ms"], 500, delta=20)
+            self.assertTrue(0 < lines[0]["ttft_ms"] < lines[0]["latency_ms"])
+            lines = [json.loads(line) for line in ticks.read_text(encoding="utf-8").splitlines()]
+            self.assertEqual(len(lines), result["ticks"])
+            self.assertEqual((lines[0]["prefill_tokens"], lines[0]["running"]), (5, 2))
+            starts = [line["start_ms"] for line in lines]
+            self.assertEqual(starts, sorted(starts))
+            self.refused(FAILED, "/nowhere/log", "simulate", "--workload", requests, "--request-log",
+                         "/nowhere/log")
+
     def test_throughput_of_the_real_model(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = os.path.join(folder, "bench.svg")

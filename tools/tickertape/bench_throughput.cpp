@@ -22,6 +22,7 @@
 #include "tools/tickertape/policy_flags.hpp"
 #include "tools/tickertape/recording_model.hpp"
 #include "tools/tickertape/report.hpp"
+#include "tools/tickertape/run_log.hpp"
 #include "tools/tickertape/run_plots.hpp"
 #include "tools/tickertape/values.hpp"
 #include "tools/tickertape/workload_flags.hpp"
@@ -80,6 +81,7 @@ class Clients {
     record.index = place;
     record.arrival_ns = numbers.arrival_ns;
     Request request = make(place);
+    record.client = request.client;
     std::vector<std::int64_t> last_ns(request.n, -1);
     TokenStream stream = engine_.submit(io_.get_executor(), std::move(request));
     for (;;) {
@@ -217,6 +219,7 @@ int bench_throughput(const ThroughputFlags& flags) {
                     workload.name(), flags.engine.options.max_num_seqs));
   }
   write_outputs(flags.workload, json.dump(2), svg);
+  write_logs(flags.workload, runs);
   return 0;
 }
 

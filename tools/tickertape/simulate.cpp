@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <tickertape/errors.hpp>
 #include <tickertape/model.hpp>
@@ -16,6 +17,7 @@
 #include "tools/tickertape/engine_flags.hpp"
 #include "tools/tickertape/policy_flags.hpp"
 #include "tools/tickertape/report.hpp"
+#include "tools/tickertape/run_log.hpp"
 #include "tools/tickertape/run_plots.hpp"
 #include "tools/tickertape/simulated_flags.hpp"
 #include "tools/tickertape/values.hpp"
@@ -133,6 +135,7 @@ int run_simulation(const SimulateFlags& flags) {
                     ? std::string()
                     : draw_run(run, "Simulated schedule", subtitle,
                                static_cast<double>(timer.balance_tokens())));
+  write_logs(flags.workload, std::span(&run, 1));
   return 0;
 }
 

@@ -40,11 +40,17 @@ void add_workload_flags(CLI::App& command, WorkloadFlags& flags, std::size_t oth
       ->check(whole_number());
   add_option(command, "--json", flags.json, "Write the figures to this file; - is standard output");
   add_option(command, "--plot", flags.plot, "Draw the run into this file (SVG)");
+  add_option(command, "--request-log", flags.request_log,
+             "Write what became of each request to this file, a JSON object a line");
+  add_option(command, "--tick-log", flags.tick_log,
+             "Write each pass to this file, a JSON object a line");
 }
 
 void check_outputs(const WorkloadFlags& flags) {
   if (flags.json != "-" && !flags.json.empty()) check_writable(flags.json);
-  if (!flags.plot.empty()) check_writable(flags.plot);
+  for (const std::string* file : {&flags.plot, &flags.request_log, &flags.tick_log}) {
+    if (!file->empty()) check_writable(*file);
+  }
 }
 
 void write_outputs(const WorkloadFlags& flags, const std::string& json, const std::string& svg) {

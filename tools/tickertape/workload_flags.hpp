@@ -15,6 +15,8 @@ struct WorkloadFlags {
   std::uint64_t seed = 1;
   std::string json;
   std::string plot;
+  std::string request_log;
+  std::string tick_log;
 
   /// Throws Error naming what is wrong with the workload.
   [[nodiscard]] Workload open() const;
@@ -24,10 +26,10 @@ struct WorkloadFlags {
   [[nodiscard]] std::size_t count(const Workload& workload, std::size_t otherwise) const;
 };
 
-/// Also --json and --plot, which all commands with a workload have.
+/// Also --json, --plot and the logs, which all commands with a workload have.
 void add_workload_flags(CLI::App& command, WorkloadFlags& flags, std::size_t otherwise);
 
-/// Throws Error when the files of --json and --plot cannot be written: before the work, not after.
+/// Throws Error when a file to be written cannot be: before the work, not after.
 void check_outputs(const WorkloadFlags& flags);
 
 /// Writes what --json and --plot ask for.
