@@ -51,26 +51,6 @@ bool Planner::admit_next(Tick& tick, SequenceId id) {
   return !made_room;
 }
 
-/// Before anybody has a row: the first of the line takes the place of lower classes, when it needs
-/// that and it is enough.
-void Planner::admit_higher_class(Tick& tick) {
-  const std::optional<SequenceId> first = line_.first();
-  if (!first) return;
-  PlannedSequence& candidate = get(*first);
-  const std::int32_t its_class = options_.order->preemption_class(candidate.view);
-  const bool is_higher =
-      std::any_of(running_.begin(), running_.end(), [&](const PlannedSequence* sequence) {
-        return options_.order->preemption_class(sequence->view) > its_class;
-      });
-  if (!is_higher || must_wait_for_others(candidate) || is_hopeless(tick, candidate)) return;
-  if (fits(tick, candidate) || !preempt_lower_class(tick, candidate)) return;
-  // Those that go on have their tokens of this tick all the same.
-  const auto reserved = static_cast<std::uint32_t>(running_.size());
-  tick.budget -= reserved;
-  admit(tick, candidate);
-  tick.budget += reserved;
-}
-
 /// Starts the first of the line as long as it comes before this rank. False: it cannot start in
 /// this tick.
 bool Planner::admit_before(Tick& tick, std::int64_t rank) {

@@ -38,7 +38,7 @@ Plan Planner::make_plan(std::int64_t now_ns) {
 
 void Planner::plan_continuous(Tick& tick) {
   if (wants_landing_) return;
-  admit_higher_class(tick);
+  admit_in_place_of_others(tick);
   if (wants_landing_) return;
   plan_decodes(tick);
   limit_prefill(tick);

@@ -1,7 +1,6 @@
 // make_room: pages for those that grow, taken from those that can spare them.
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -199,50 +198,6 @@ bool Planner::evict_parked(Tick& tick) {
     return true;
   }
   return false;
-}
-
-/// Preempts as few as needed of lower classes, when that makes the candidate fit; else none.
-bool Planner::preempt_lower_class(Tick& tick, const PlannedSequence& candidate) {
-  const std::vector<PlannedSequence*> victims = lower_class_victims(tick, candidate);
-  if (victims.empty()) return false;
-  if (tick.is_ahead) {
-    wants_landing_ = true;
-    return false;
-  }
-  for (PlannedSequence* victim : victims) preempt(tick, *victim);
-  return true;
-}
-
-std::vector<PlannedSequence*> Planner::lower_class_victims(Tick& tick,
-                                                           const PlannedSequence& candidate) {
-  const std::int32_t its_class = options_.order->preemption_class(candidate.view);
-  std::vector<PlannedSequence*> victims;
-  for (PlannedSequence* sequence : running_) {
-    const bool is_lower = options_.order->preemption_class(sequence->view) > its_class;
-    if (is_lower && !sequence->ending &&
-        sequence->view.preemptions < options_.max_class_preemptions) {
-      victims.push_back(sequence);
-    }
-  }
-  std::sort(
-      victims.begin(), victims.end(), [&](const PlannedSequence* a, const PlannedSequence* b) {
-        const auto rank = [&](const SequenceView& view) {
-          return std::tuple(options_.order->preemption_class(view), view.parked, view.arrival);
-        };
-        return rank(a->view) > rank(b->view);
-      });
-  refresh_views(tick);
-  std::vector<SequenceView> left = tick.views;
-  std::uint32_t freed = 0;
-  for (std::size_t count = 1; count <= victims.size(); ++count) {
-    const PlannedSequence& victim = *victims[count - 1];
-    freed += pages_freed_by(victim, candidate);
-    std::erase_if(left, [&](const SequenceView& view) { return view.id == victim.view.id; });
-    if (!fits(tick, candidate, left, freed)) continue;
-    victims.resize(count);
-    return victims;
-  }
-  return {};
 }
 
 }  // namespace tickertape::actors

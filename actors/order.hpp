@@ -18,7 +18,8 @@ namespace tickertape::actors {
 /// The earliest deadline first; those that cannot meet theirs any more are ended.
 [[nodiscard]] std::shared_ptr<const OrderPolicy> deadline_order();
 
-/// Clients take turns (see WaitingLine); those of one client by arrival.
+/// Clients take turns (see WaitingLine), those of one client by arrival, and one with fewer places
+/// takes one from who has more.
 [[nodiscard]] std::shared_ptr<const OrderPolicy> fair_order();
 
 }  // namespace tickertape::actors

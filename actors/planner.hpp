@@ -49,8 +49,8 @@ inline constexpr std::size_t kMaxPlansUnderWay = 2;
 /// it gives the same plans, everywhere: all arithmetic is in integers.
 ///
 /// Rules: docs/contracts.md, section "Scheduling". The parts: make_plan.cpp fills the passes,
-/// admit.cpp starts sequences, make_room.cpp takes pages from them, static_batch.cpp is the
-/// baseline.
+/// admit.cpp starts sequences, make_room.cpp takes pages from them, make_way.cpp their places,
+/// static_batch.cpp is the baseline.
 class Planner {
  public:
   explicit Planner(PlannerOptions options);
@@ -165,13 +165,20 @@ class Planner {
   [[nodiscard]] std::uint32_t pages_freed_by(const PlannedSequence& victim,
                                              const PlannedSequence& candidate) const;
   [[nodiscard]] bool evict_parked(Tick& tick);
-  [[nodiscard]] bool preempt_lower_class(Tick& tick, const PlannedSequence& candidate);
-  [[nodiscard]] std::vector<PlannedSequence*> lower_class_victims(Tick& tick,
-                                                                  const PlannedSequence& candidate);
+
+  // make_way.cpp
+  void admit_in_place_of_others(Tick& tick);
+  [[nodiscard]] bool may_make_way(const PlannedSequence& sequence) const;
+  [[nodiscard]] std::vector<PlannedSequence*> victims_for(const PlannedSequence& candidate) const;
+  [[nodiscard]] std::vector<PlannedSequence*> victims_of_lower_class(
+      const PlannedSequence& candidate) const;
+  [[nodiscard]] std::vector<PlannedSequence*> victims_above_share(
+      const PlannedSequence& candidate) const;
+  [[nodiscard]] bool keep_as_few_as_needed(Tick& tick, const PlannedSequence& candidate,
+                                           std::vector<PlannedSequence*>& victims) const;
 
   // admit.cpp
   void admit_waiting(Tick& tick);
-  void admit_higher_class(Tick& tick);
   [[nodiscard]] bool admit_before(Tick& tick, std::int64_t rank);
   [[nodiscard]] bool admit_next(Tick& tick, SequenceId id);
   [[nodiscard]] bool must_wait_for_others(const PlannedSequence& candidate) const;

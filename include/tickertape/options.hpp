@@ -41,7 +41,7 @@ enum class Scheduling : std::uint8_t {
   fcfs,      ///< First come, first served.
   priority,  ///< Smaller numbers first, and they preempt larger ones; waiting makes up for it.
   deadline,  ///< The earliest deadline first; those that cannot be met end at once.
-  fair       ///< The client that was served least first.
+  fair       ///< The client that was served least first; it takes places of one that has more.
 };
 
 enum class KvCacheType : std::uint8_t { f16, f32, bf16 };

@@ -104,7 +104,8 @@ class OrderPolicy {
   [[nodiscard]] virtual std::int32_t preemption_class(const SequenceView& /*sequence*/) const {
     return 0;
   }
-  /// Clients take turns by the tokens that they were served (rank then orders within a client).
+  /// Clients take turns by the tokens that they were served (rank then orders within a client), and
+  /// the first of the line takes the place of a client's that has more of them.
   [[nodiscard]] virtual bool shares_by_client() const { return false; }
   /// Sequences that cannot meet their deadline any more are ended before work is wasted on them.
   [[nodiscard]] virtual bool sheds_hopeless() const { return false; }

@@ -355,6 +355,12 @@ std::vector<Case> cases() {
     c.options.num_host_pages = 4;
     c.options.order = fair_order();
   });
+  add("clients, swap", [](Case& c) {
+    for (NewRequest& request : c.requests) request.client = request.id == 5 ? 2 : 1;
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 4;
+    c.options.order = fair_order();
+  });
   add("iteration", [](Case& c) { c.options.batching = Batching::iteration; });
   const std::size_t num_continuous = all.size();
   for (std::size_t i = 0; i < num_continuous; ++i) {

@@ -230,7 +230,8 @@ void World::judge_plan(const actors::Planner& planner, const actors::Plan& plan)
     breaks("a tick that preempted admitted more than the one it was done for");
   }
   const bool keeps_promise = options_.admission == Admission::reserve && !options_.misbehave &&
-                             options_.scheduling != Scheduling::priority;
+                             options_.scheduling != Scheduling::priority &&
+                             options_.scheduling != Scheduling::fair;
   if (keeps_promise && !plan.preempted.empty()) breaks("a reservation did not hold");
   if (!plan.swap_out.empty() && planner.options().is_static())
     breaks("a static batch was preempted");
