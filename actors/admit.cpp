@@ -1,6 +1,7 @@
 // admit: who of those that wait starts in this tick.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace {
 /// Those at the front that wait for others of their own are looked past, but only so many: a plan
 /// costs the same however long the line is.
 constexpr std::uint32_t kMaxPassedOver = 64;
+
+/// Work on an answer that comes too late more often than that is better done for others.
+constexpr std::uint32_t kMostLate = LengthForecast::kCertain / 4;
 
 }  // namespace
 
@@ -73,13 +77,25 @@ bool Planner::must_wait_for_others(const PlannedSequence& candidate) const {
          waits_for_sibling(candidate) || waits_for_prefix(candidate);
 }
 
-/// Not even its prompt can be read before its deadline.
+/// Its prompt cannot be read before its deadline; or others wait, and its answer will probably not
+/// have ended by then, as far as is known how long answers are.
 bool Planner::is_hopeless(const Tick& tick, const PlannedSequence& candidate) const {
   const SequenceView& view = candidate.view;
   if (!options_.order->sheds_hopeless() || view.deadline_ns == kNoDeadline) return false;
   if (!pass_model_.ready()) return false;
-  const std::int64_t left_ns = view.deadline_ns - tick.now_ns;
-  return std::int64_t{view.num_tokens} * pass_model_.per_token_ns() > left_ns;
+  const std::int64_t left_ns =
+      view.deadline_ns - tick.now_ns - std::int64_t{view.num_tokens} * pass_model_.per_token_ns();
+  if (left_ns < 0) return true;
+  if (line_.size() < 2 || !profile_.is_known()) return false;
+  // Each further token is a pass of one token for everybody who runs.
+  std::uint64_t context = view.num_tokens;
+  for (const PlannedSequence* sequence : running_) context += sequence->view.num_tokens;
+  const std::int64_t pass_ns = pass_model_.estimate_ns(running_.size() + 1, context);
+  const auto further = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(left_ns / std::max<std::int64_t>(pass_ns, 1), view.max_tokens));
+  std::uint32_t goes_on = 0;
+  profile_.survival(view, std::span(&further, 1), std::span(&goes_on, 1));
+  return goes_on > kMostLate;
 }
 
 bool Planner::fits(Tick& tick, const PlannedSequence& candidate) const {

@@ -90,6 +90,10 @@ void LengthProfile::link_newest(std::uint32_t index) {
   newest_ = index;
 }
 
+bool LengthProfile::is_known() const noexcept {
+  return shared_.all.num_ended() >= kMinEnded;
+}
+
 const LengthCounts& LengthProfile::counts_for(const SequenceView& view) const {
   const Key key = key_of(view);
   if (const auto found = index_.find(key); found != index_.end()) {

@@ -57,6 +57,9 @@ class LengthProfile final : public LengthForecast {
   [[nodiscard]] std::uint32_t quantile(const SequenceView& sequence, std::uint32_t quantile) const;
 
   [[nodiscard]] const SharedLengths& shared() const noexcept { return shared_; }
+  /// Enough answers have ended for a forecast; before, all are taken to go on to max_tokens.
+  [[nodiscard]] bool is_known() const noexcept;
+
   [[nodiscard]] std::size_t num_classes() const noexcept { return classes_.size(); }
 
  private:

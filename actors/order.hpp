@@ -15,7 +15,8 @@ namespace tickertape::actors {
 /// preempts running ones of a larger priority. Throws Error unless ageing_ns > 0.
 [[nodiscard]] std::shared_ptr<const OrderPolicy> priority_order(std::int64_t ageing_ns);
 
-/// The earliest deadline first; those that cannot meet theirs any more are ended.
+/// The earliest deadline first; those that cannot meet theirs any more are ended, and while others
+/// wait also those that probably will not.
 [[nodiscard]] std::shared_ptr<const OrderPolicy> deadline_order();
 
 /// Clients take turns (see WaitingLine), those of one client by arrival, and one with fewer places

@@ -107,7 +107,8 @@ class OrderPolicy {
   /// Clients take turns by the tokens that they were served (rank then orders within a client), and
   /// the first of the line takes the place of a client's that has more of them.
   [[nodiscard]] virtual bool shares_by_client() const { return false; }
-  /// Sequences that cannot meet their deadline any more are ended before work is wasted on them.
+  /// Sequences that cannot meet their deadline any more, or while others wait probably will not,
+  /// are ended before work is wasted on them.
   [[nodiscard]] virtual bool sheds_hopeless() const { return false; }
 };
 

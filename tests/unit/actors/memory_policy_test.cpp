@@ -263,6 +263,45 @@ BOOST_AUTO_TEST_CASE(a_deadline_that_cannot_be_met_ends_a_request_before_it_cost
   BOOST_TEST((plan.ended.at(0).reason == FinishReason::deadline));
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_that_will_not_end_in_time_makes_way_for_those_that_wait) {
+  PlannerOptions options = small_options();
+  options.order = deadline_order();
+  options.max_num_seqs = 1;
+  // What a token takes is known, and that answers have 20 of them, whatever is declared.
+  const auto ends_of = [&](std::int64_t left_ns, bool others_wait) {
+    Planner planner(options);
+    std::int64_t now_ns = 0;
+    warm_up(planner, now_ns);
+    for (SequenceId id = 1; id <= 40; ++id) {
+      planner.add(sequence(id, 5, 200), now_ns);
+      while (planner.find(id) != nullptr) {
+        const Plan plan = planner.make_plan(now_ns);
+        Demand demand = run(planner, plan);
+        for (RowDone& row : demand.done) {
+          row.ended = row.by_itself = planner.find(row.id)->view.num_generated() == 19;
+        }
+        planner.commit(demand);
+      }
+    }
+    NewRequest tight = sequence(100, 5, 200);
+    tight.deadline_ns = now_ns + left_ns;
+    planner.add(tight, now_ns);
+    if (others_wait) planner.add(sequence(101, 5, 200), now_ns);
+    const Plan plan = planner.make_plan(now_ns);
+    BOOST_TEST((row_of(plan, 100) != nullptr) == plan.ended.empty());
+    BOOST_TEST((row_of(plan, 101) != nullptr) == (others_wait && !plan.ended.empty()));
+    for (const PlanEnded& ended : plan.ended) {
+      BOOST_TEST(ended.id == 100U);
+      BOOST_TEST((ended.reason == FinishReason::deadline));
+    }
+    return plan.ended.size();
+  };
+  // A pass of one token takes 600 us: so 5 tokens, and 50.
+  BOOST_TEST(ends_of(4'000'000, true) == 1U);
+  BOOST_TEST(ends_of(4'000'000, false) == 0U);
+  BOOST_TEST(ends_of(31'000'000, true) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(chunks_are_cut_so_that_a_pass_stays_within_its_time) {
   PlannerOptions options = small_options();
   options.pool.num_pages = 200;
