@@ -10,7 +10,7 @@ docs/results. Time is virtual: the figures do not depend on the machine.
 import pathlib
 import sys
 
-from scheduling import admission, batching, memory
+from scheduling import admission, batching, memory, order
 from scheduling.program import Program
 
 TABLES = {
@@ -18,6 +18,9 @@ TABLES = {
     "settings": admission.settings,
     "modes": batching.all_at_once,
     "waste": memory.waste,
+    "fairness": order.fairness,
+    "priority": order.priority,
+    "deadline": order.deadline,
 }
 
 

@@ -1,5 +1,5 @@
 """Admission: what each policy does under rising load, and the settings of `predicted`."""
-from scheduling.program import MEMORY_LIMITED, capacity, table
+from scheduling.program import MEMORY_LIMITED, SHAREGPT, capacity, table
 
 POLICIES = ("prompt_only", "predicted", "reserve", "max_len")
 NUM_REQUESTS = 3000
@@ -11,7 +11,8 @@ def over_load(program):
     rows = []
     for load in (0.5, 0.8, 1.0, 1.2, 1.5):
         for name in POLICIES:
-            run = program.simulate(*MEMORY_LIMITED, "--requests", NUM_REQUESTS, "--admission", name,
+            run = program.simulate(*MEMORY_LIMITED, *SHAREGPT, "--requests", NUM_REQUESTS,
+                                   "--admission", name,
                                    "--rate", f"{rate * load:.4f}")
             rows.append([load, name, round(run["tok_s"]), f"{run['preemptions'] / NUM_REQUESTS:.3f}",
                          run["recomputed_tokens"], f"{run['queue_p50_ms'] / 1e3:.1f}",
@@ -25,7 +26,8 @@ def settings(program):
     rows = []
     for quantile in (0.5, 0.7, 0.9, 0.97):
         for buffer in (0, 0.02, 0.05, 0.1):
-            run = program.simulate(*MEMORY_LIMITED, "--requests", NUM_REQUESTS, "--admission", "predicted",
+            run = program.simulate(*MEMORY_LIMITED, *SHAREGPT, "--requests", NUM_REQUESTS,
+                                   "--admission", "predicted",
                                    "--rate", f"{rate:.4f}", "--admission-quantile", quantile,
                                    "--admission-buffer", buffer)
             rows.append([quantile, buffer, round(run["tok_s"]), run["preemptions"],

@@ -8,7 +8,8 @@ import tempfile
 
 A100 = ("--device", "a100", "--model-shape", "llama-7b")
 # Room for about 24 sequences of the full length: memory is what is short.
-MEMORY_LIMITED = (*A100, "--workload", "sharegpt-like", "--num-kv-pages", 3072, "--max-num-seqs", 256)
+MEMORY_LIMITED = (*A100, "--num-kv-pages", 3072, "--max-num-seqs", 256)
+SHAREGPT = ("--workload", "sharegpt-like")
 ROOMY = (*A100, "--max-num-seqs", 256)
 
 
@@ -72,9 +73,10 @@ def prompt(number, num_tokens):
     return [3 + number % 30000, *[3 + number // 30000] * (num_tokens - 1)]
 
 
-def capacity(program, num_requests):
+def capacity(program, num_requests, *flags):
     """Requests per second of `prompt_only` with a full queue."""
-    full = program.simulate(*MEMORY_LIMITED, "--requests", num_requests, "--admission", "prompt_only")
+    full = program.simulate(*(flags or (*MEMORY_LIMITED, *SHAREGPT)), "--requests", num_requests,
+                            "--admission", "prompt_only")
     return num_requests / full["seconds"]
 
 
