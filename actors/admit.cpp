@@ -84,7 +84,7 @@ bool Planner::is_hopeless(const Tick& tick, const PlannedSequence& candidate) co
   if (!options_.order->sheds_hopeless() || view.deadline_ns == kNoDeadline) return false;
   if (!pass_model_.ready()) return false;
   const std::int64_t left_ns =
-      view.deadline_ns - tick.now_ns - std::int64_t{view.num_tokens} * pass_model_.per_token_ns();
+      view.deadline_ns - tick.now_ns - prefill_cost_ns(candidate, view.num_tokens);
   if (left_ns < 0) return true;
   if (line_.size() < 2 || !profile_.is_known()) return false;
   // Each further token is a pass of one token for everybody who runs.

@@ -122,9 +122,20 @@ void Planner::preempt(Tick& tick, PlannedSequence& victim) {
   tick.views_fresh = false;
 }
 
-/// Computing its tokens again, about.
+/// Computing its tokens again, about. The last pass gives a token, as one is run to give it anyway.
 std::int64_t Planner::recompute_cost_ns(const PlannedSequence& victim) const {
-  return std::int64_t{victim.view.num_computed} * pass_model_.per_token_ns();
+  const std::int64_t prefill_ns = prefill_cost_ns(victim, victim.view.num_computed);
+  const std::int64_t token_ns = running_.size() > 1 ? 0 : pass_model_.estimate_ns(1, 0);
+  return std::max<std::int64_t>(prefill_ns - token_ns, 0);
+}
+
+/// Passes are run anyway for the others that run, if there are any.
+std::int64_t Planner::prefill_cost_ns(const PlannedSequence& sequence,
+                                      std::uint32_t num_tokens) const {
+  const std::size_t num_others = running_.size() - (sequence.running ? 1 : 0);
+  const std::uint32_t chunk = options_.max_num_batched_tokens;
+  return pass_model_.prefill_ns(
+      num_tokens, num_others > 0 ? 0 : num_tokens / chunk + (num_tokens % chunk != 0));
 }
 
 Notice::How Planner::method_for(const Tick& tick, const PlannedSequence& victim) const {

@@ -141,8 +141,14 @@ std::int64_t PassModel::estimate_ns(std::uint64_t tokens, std::uint64_t context)
   return time_ns(coefficients_, std::min(tokens, kMaxTokens), std::min(context, kMaxContext));
 }
 
-std::int64_t PassModel::per_token_ns() const noexcept {
-  return ready_ ? time_ns({0, coefficients_[1], 0}, 1, 0) : 0;
+std::int64_t PassModel::prefill_ns(std::uint32_t num_tokens,
+                                   std::uint32_t num_passes) const noexcept {
+  TICKERTAPE_ASSERT(ready_);
+  // What the pieces attend to adds up to the same, however it is cut.
+  const std::uint64_t context = std::uint64_t{num_tokens} * (std::uint64_t{num_tokens} + 1) / 2;
+  const Int128 fixed = std::min(coefficients_[0], kMaxPerContext) * num_passes;
+  return time_ns({fixed, coefficients_[1], coefficients_[2]}, num_tokens,
+                 std::min(context, kMaxContext));
 }
 
 std::uint32_t PassModel::tokens_within(std::int64_t limit_ns, std::uint64_t tokens,

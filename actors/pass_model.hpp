@@ -38,8 +38,11 @@ class PassModel {
   /// REQUIRES: ready().
   [[nodiscard]] std::int64_t estimate_ns(std::uint64_t tokens,
                                          std::uint64_t context) const noexcept;
-  /// What one more token at the end of a prompt costs, about. 0 when not ready.
-  [[nodiscard]] std::int64_t per_token_ns() const noexcept;
+  /// What it adds to compute the first `num_tokens` tokens of a sequence, over however many passes.
+  /// `num_passes`: those that would not be run without it; 0 beside others that run anyway.
+  /// REQUIRES: ready().
+  [[nodiscard]] std::int64_t prefill_ns(std::uint32_t num_tokens,
+                                        std::uint32_t num_passes) const noexcept;
   /// The most prompt tokens (after `position` tokens of their own sequence) that fit beside a pass
   /// of `tokens` and `context` within `limit_ns`; at most `most`; 0 when even none fit. REQUIRES:
   /// ready().

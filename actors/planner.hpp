@@ -160,6 +160,8 @@ class Planner {
   void preempt(Tick& tick, PlannedSequence& victim);
   [[nodiscard]] Notice::How method_for(const Tick& tick, const PlannedSequence& victim) const;
   [[nodiscard]] std::int64_t recompute_cost_ns(const PlannedSequence& victim) const;
+  [[nodiscard]] std::int64_t prefill_cost_ns(const PlannedSequence& sequence,
+                                             std::uint32_t num_tokens) const;
   void swap_out(Tick& tick, PlannedSequence& victim);
   [[nodiscard]] std::uint32_t num_found_by_name(const PlannedSequence& sequence) const;
   [[nodiscard]] std::uint32_t pages_freed_by(const PlannedSequence& victim,
