@@ -10,7 +10,7 @@ docs/results. Time is virtual: the figures do not depend on the machine.
 import pathlib
 import sys
 
-from scheduling import admission, batching, memory, order
+from scheduling import admission, batching, memory, order, swap
 from scheduling.program import Program
 
 TABLES = {
@@ -21,6 +21,8 @@ TABLES = {
     "fairness": order.fairness,
     "priority": order.priority,
     "deadline": order.deadline,
+    "crossover": swap.crossover,
+    "preemption": swap.under_load,
 }
 
 

@@ -142,6 +142,17 @@ class Bench(unittest.TestCase):
             self.refused(FAILED, "/nowhere/log", "simulate", "--workload", requests, "--request-log",
                          "/nowhere/log")
 
+    def test_swaps_are_told_in_bytes_and_time_of_the_link(self):
+        call = ("simulate", "--device", "a100", "--model-shape", "llama-7b", "--workload", "uniform:160,160",
+                "--requests", "8", "--num-kv-pages", "60", "--admission", "prompt_only", "--json", "-")
+        swapped = run_json(*call, "--preemption", "swap", "--device-link", "16")
+        self.assertGreater(swapped["swapped_pages"], 0)
+        self.assertEqual(swapped["swapped_bytes"], swapped["swapped_pages"] * 16 * 512 * 1024)
+        self.assertAlmostEqual(swapped["link_busy_ratio"],
+                               swapped["swapped_bytes"] / 16e9 / swapped["seconds"], places=6)
+        computed = run_json(*call, "--preemption", "recompute")
+        self.assertEqual((computed["swapped_bytes"], computed["link_busy_ratio"]), (0, 0))
+
     def test_throughput_of_the_real_model(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = os.path.join(folder, "bench.svg")

@@ -65,6 +65,10 @@ EngineOptions engine_options(const SimulateFlags& flags, const SimulatedOptions&
   return options;
 }
 
+double share_of(std::int64_t part_ns, std::int64_t whole_ns) {
+  return whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
+}
+
 nlohmann::ordered_json describe(const SimulateFlags& flags, const SimulatedOptions& simulated,
                                 const Run& run, double wall_s) {
   nlohmann::ordered_json json = to_json(run);
@@ -76,9 +80,15 @@ nlohmann::ordered_json describe(const SimulateFlags& flags, const SimulatedOptio
   json["max_tokens"] = flags.max_tokens;
   json["max_num_seqs"] = run.num_slots;
   json["kv_pages"] = report.stats.pages_total;
-  json["busy_ratio"] =
-      report.end_ns > 0 ? static_cast<double>(report.busy_ns) / static_cast<double>(report.end_ns)
-                        : 0.0;
+  json["busy_ratio"] = share_of(report.busy_ns, report.end_ns);
+  // Swaps share the link: they go one after the other.
+  const std::uint32_t bytes_per_number = flags.options.kv_cache_type == KvCacheType::f32 ? 4 : 2;
+  const std::uint64_t swapped_bytes =
+      (report.stats.pages_swapped_out + report.stats.pages_swapped_in) * flags.options.page_size *
+      simulated.shape.kv_bytes_per_token(bytes_per_number);
+  const std::int64_t link_ns = PassTimer(simulated.device, simulated.shape).link_ns(swapped_bytes);
+  json["swapped_bytes"] = swapped_bytes;
+  json["link_busy_ratio"] = share_of(link_ns, report.end_ns);
   json["wall_seconds"] = wall_s;
   return json;
 }
