@@ -20,13 +20,13 @@ KvPool::KvPool(KvPoolOptions options) : options_(options) {
 
 /// A free page, else the cached one that was held longest ago. REQUIRES: num_available() > 0.
 PageId KvPool::take_page() {
-  PageId page = kNone;
+  PageId page = kNoPage;
   if (!free_.empty()) {
     page = free_.back();
     free_.pop_back();
   } else {
     page = oldest_;
-    TICKERTAPE_ASSERT(page != kNone);
+    TICKERTAPE_ASSERT(page != kNoPage);
     unlink(page);
     forget_name(page);
   }
@@ -52,8 +52,8 @@ bool KvPool::drop_reference(PageId page) {
     return true;
   }
   entry.before = newest_;
-  entry.behind = kNone;
-  (newest_ == kNone ? oldest_ : pages_[newest_].behind) = page;
+  entry.behind = kNoPage;
+  (newest_ == kNoPage ? oldest_ : pages_[newest_].behind) = page;
   newest_ = page;
   ++num_cached_;
   return true;
@@ -62,10 +62,10 @@ bool KvPool::drop_reference(PageId page) {
 /// Out of the list of cached pages.
 void KvPool::unlink(PageId page) {
   Page& entry = pages_[page];
-  (entry.before == kNone ? oldest_ : pages_[entry.before].behind) = entry.behind;
-  (entry.behind == kNone ? newest_ : pages_[entry.behind].before) = entry.before;
-  entry.before = kNone;
-  entry.behind = kNone;
+  (entry.before == kNoPage ? oldest_ : pages_[entry.before].behind) = entry.behind;
+  (entry.behind == kNoPage ? newest_ : pages_[entry.behind].before) = entry.before;
+  entry.before = kNoPage;
+  entry.behind = kNoPage;
   --num_cached_;
 }
 
@@ -95,20 +95,31 @@ std::uint32_t KvPool::release(SequenceId owner) {
   // Last page first: the first pages are the ones handed out again first, and of cached pages the
   // head, which others may share, outlives the tail.
   for (auto page = found->second.rbegin(); page != found->second.rend(); ++page) {
+    if (*page == kNoPage) break;  // Nor any before it.
     freed += drop_reference(*page) ? 1 : 0;
   }
   tables_.erase(found);
   return freed;
 }
 
-void KvPool::fork(SequenceId from, SequenceId to, std::uint32_t num_tokens) {
+void KvPool::release_before(SequenceId owner, std::uint32_t index) {
+  auto& table = tables_.at(owner);
+  TICKERTAPE_ASSERT(index <= table.size());
+  for (std::uint32_t i = index; i > 0 && table[i - 1] != kNoPage; --i) {
+    drop_reference(std::exchange(table[i - 1], kNoPage));
+  }
+}
+
+void KvPool::fork(SequenceId from, SequenceId to, std::uint32_t num_tokens, std::uint32_t first) {
   TICKERTAPE_ASSERT(!tables_.contains(to));
   const auto found = tables_.find(from);
   TICKERTAPE_ASSERT(found != tables_.end());
   const std::uint32_t count = pages_for(num_tokens);
-  TICKERTAPE_ASSERT(count <= found->second.size());
-  std::vector<PageId> shared(found->second.begin(), found->second.begin() + count);
-  for (const PageId page : shared) hold(page);
+  TICKERTAPE_ASSERT(first <= count && count <= found->second.size());
+  TICKERTAPE_ASSERT(first == count || found->second[first] != kNoPage);
+  std::vector<PageId> shared(first, kNoPage);
+  shared.insert(shared.end(), found->second.begin() + first, found->second.begin() + count);
+  for (const PageId page : std::span(shared).subspan(first)) hold(page);
   tables_.emplace(to, std::move(shared));
 }
 
@@ -117,6 +128,7 @@ bool KvPool::make_writable(SequenceId owner, std::uint32_t position,
   copy.reset();
   auto& table = tables_.at(owner);
   PageId& page = table.at(position / options_.page_size);
+  TICKERTAPE_ASSERT(page != kNoPage);
   if (pages_[page].references == 1 && pages_[page].name == 0) return true;
   if (num_available() == 0) return false;
   const PageId own = take_page();
@@ -132,7 +144,7 @@ void KvPool::truncate(SequenceId owner, std::uint32_t num_tokens) {
   auto& table = found->second;
   const std::uint32_t keep = pages_for(num_tokens);
   while (table.size() > keep) {
-    drop_reference(table.back());
+    if (table.back() != kNoPage) drop_reference(table.back());
     table.pop_back();
   }
   if (table.empty()) tables_.erase(found);
@@ -141,7 +153,7 @@ void KvPool::truncate(SequenceId owner, std::uint32_t num_tokens) {
 void KvPool::name(SequenceId owner, std::uint32_t index, PageName name) {
   TICKERTAPE_ASSERT(name != 0);
   const PageId page = tables_.at(owner).at(index);
-  if (pages_[page].name != 0 || !named_.emplace(name, page).second) return;
+  if (page == kNoPage || pages_[page].name != 0 || !named_.emplace(name, page).second) return;
   pages_[page].name = name;
   changes_.added.push_back(name);
 }
@@ -157,13 +169,13 @@ KvPool::Match KvPool::match(std::span<const PageName> names) const {
   return match;
 }
 
-void KvPool::attach(SequenceId owner, std::span<const PageName> names) {
+void KvPool::attach(SequenceId owner, std::span<const PageName> names, std::uint32_t first) {
   TICKERTAPE_ASSERT(!tables_.contains(owner));
-  if (names.empty()) return;
-  std::vector<PageId> table;
-  table.reserve(names.size());
+  if (names.empty() && first == 0) return;
+  std::vector<PageId> table(first, kNoPage);
+  table.reserve(first + names.size());
   for (const PageName name : names) table.push_back(named_.at(name));
-  for (const PageId page : table) hold(page);
+  for (const PageId page : std::span(table).subspan(first)) hold(page);
   tables_.emplace(owner, std::move(table));
 }
 
@@ -182,7 +194,9 @@ void KvPool::check() const {
   std::vector<std::uint32_t> counted(options_.num_pages, 0);
   for (const auto& [owner, table] : tables_) {
     TICKERTAPE_ASSERT(!table.empty());
-    for (const PageId page : table) ++counted.at(page);
+    const auto first =
+        std::find_if(table.begin(), table.end(), [](PageId page) { return page != kNoPage; });
+    for (const PageId page : std::span(first, table.end())) ++counted.at(page);
   }
   std::uint32_t held = 0;
   std::uint32_t cached = 0;
@@ -203,8 +217,8 @@ void KvPool::check() const {
     is_free[page] = true;
   }
   std::uint32_t listed = 0;
-  PageId before = kNone;
-  for (PageId page = oldest_; page != kNone; before = page, page = pages_[page].behind) {
+  PageId before = kNoPage;
+  for (PageId page = oldest_; page != kNoPage; before = page, page = pages_[page].behind) {
     const Page& entry = pages_[page];
     TICKERTAPE_ASSERT(entry.references == 0 && entry.name != 0 && entry.before == before);
     ++listed;

@@ -32,8 +32,9 @@ class BackendHost {
 /// Layers that keep the same range of tokens. A sequence has one page table per group.
 struct LayerGroup {
   std::uint32_t num_layers = 0;
-  std::uint32_t window = 0;        ///< Tokens that a layer looks back; 0 = all.
+  std::uint32_t window = 0;        ///< Tokens that a token sees, itself included; 0 = all.
   std::size_t bytes_per_page = 0;  ///< K and V of page_size tokens, all layers of the group.
+  std::uint32_t num_pages = 0;     ///< On the device; 0 = BackendInfo::num_pages.
 };
 
 struct BackendInfo {
@@ -44,10 +45,10 @@ struct BackendInfo {
   bool asynchronous = false;
   std::uint32_t page_size = 16;      ///< Tokens per page; a power of two.
   std::uint32_t num_pages = 0;       ///< Pages per layer group on the device.
-  std::uint32_t num_host_pages = 0;  ///< Pages of the swap pool; 0 = no swap.
+  std::uint32_t num_host_pages = 0;  ///< The same of the swap pool; 0 = no swap.
   std::uint32_t vocab_size = 0;      ///< Width of the logits.
   std::uint32_t embedding_size = 0;  ///< Width of `hidden` outputs.
-  std::vector<LayerGroup> groups;
+  std::vector<LayerGroup> groups;    ///< The first one sees all tokens; further ones have windows.
 };
 
 /// `from` and `to` are pages of one layer group. For swaps one of the two is a host page.

@@ -13,7 +13,10 @@
 namespace tickertape {
 
 using SlotId = std::uint32_t;  ///< A place for a sequence in the batch: 0 .. max_num_seqs - 1.
-using PageId = std::uint32_t;  ///< A page of the KV pool: 0 .. num_pages - 1.
+using PageId = std::uint32_t;  ///< A page of a layer group's KV pool: 0 .. num_pages - 1.
+
+/// Stands in a page table for a page that no row will ever read again.
+inline constexpr PageId kNoPage = std::numeric_limits<PageId>::max();
 
 enum class RowSource : std::uint8_t {
   ids,  ///< The row's tokens stand in Batch::ids.
@@ -48,7 +51,8 @@ struct Row {
 };
 
 /// The page tables of one layer group in CSR form: row r owns
-/// pages[offsets[r] .. offsets[r + 1]), token position p lies in page p / page_size of them.
+/// pages[offsets[r] .. offsets[r + 1]), token position p lies in page p / page_size of them. Those
+/// that lie wholly before what a group's window shows the row may be kNoPage.
 struct PageTables {
   std::vector<std::uint32_t> offsets;  ///< [num_rows + 1]
   std::vector<PageId> pages;

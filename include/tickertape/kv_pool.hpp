@@ -60,13 +60,18 @@ class KvPool {
   /// pages is allowed and gives 0.
   std::uint32_t release(SequenceId owner);
 
-  /// `to` shares the pages that hold the first `num_tokens` tokens of `from`.
+  /// Gives back the pages of `owner` before page `index` of its table, where kNoPage then stands:
+  /// layers with a window need them no more. REQUIRES: the table has as many.
+  void release_before(SequenceId owner, std::uint32_t index);
+
+  /// `to` shares the pages that hold the first `num_tokens` tokens of `from`, but for those before
+  /// page `first`, where it has kNoPage.
   /// REQUIRES: `to` holds nothing; `from` has that many token places.
-  void fork(SequenceId from, SequenceId to, std::uint32_t num_tokens);
+  void fork(SequenceId from, SequenceId to, std::uint32_t num_tokens, std::uint32_t first = 0);
 
   /// Before token `position` of `owner` is written: if its page is shared or has a name, gives the
   /// owner one of its own and says what to copy. False, and nothing changed, when none is
-  /// available.
+  /// available. REQUIRES: the page was not given back.
   [[nodiscard]] bool make_writable(SequenceId owner, std::uint32_t position,
                                    std::optional<PageCopy>& copy);
 
@@ -74,7 +79,7 @@ class KvPool {
   void truncate(SequenceId owner, std::uint32_t num_tokens);
 
   /// Says what page `index` of `owner` holds, now that all its places are computed. Without effect
-  /// when the page has a name, or another page has this one.
+  /// when the page has a name or was given back, or another page has this name.
   void name(SequenceId owner, std::uint32_t index, PageName name);
 
   /// How many of these names, from the first on without a gap, are there.
@@ -83,9 +88,12 @@ class KvPool {
     std::uint32_t num_cached = 0;  ///< Those of them that nobody holds.
   };
   [[nodiscard]] Match match(std::span<const PageName> names) const;
+  /// Whether a page has this name.
+  [[nodiscard]] bool has(PageName name) const { return named_.contains(name); }
 
-  /// `owner` shares the pages with these names. REQUIRES: it holds nothing; all are there.
-  void attach(SequenceId owner, std::span<const PageName> names);
+  /// `owner` shares the pages with these names, from page `first` of its table on; before them it
+  /// has kNoPage. REQUIRES: it holds nothing; all are there.
+  void attach(SequenceId owner, std::span<const PageName> names, std::uint32_t first = 0);
 
   /// Names that pages have come to have, and lost, since the last call; one may be in both.
   struct NameChanges {
@@ -94,7 +102,8 @@ class KvPool {
   };
   [[nodiscard]] NameChanges take_name_changes();
 
-  /// The pages of `owner` in token order. Valid until a call that changes this owner's table.
+  /// The pages of `owner` in token order, kNoPage for those given back. Valid until a call that
+  /// changes this owner's table.
   [[nodiscard]] std::span<const PageId> pages(SequenceId owner) const;
 
   [[nodiscard]] std::uint32_t pages_for(std::uint32_t num_tokens) const noexcept {
@@ -116,13 +125,11 @@ class KvPool {
   void check() const;
 
  private:
-  static constexpr PageId kNone = ~PageId{0};
-
   struct Page {
     std::uint32_t references = 0;
     PageName name = 0;
-    PageId before = kNone;  ///< In the list of cached pages.
-    PageId behind = kNone;
+    PageId before = kNoPage;  ///< In the list of cached pages.
+    PageId behind = kNoPage;
   };
 
   PageId take_page();
@@ -134,8 +141,8 @@ class KvPool {
   KvPoolOptions options_;
   std::vector<PageId> free_;
   std::vector<Page> pages_;
-  PageId oldest_ = kNone;  ///< Of the cached pages.
-  PageId newest_ = kNone;
+  PageId oldest_ = kNoPage;  ///< Of the cached pages.
+  PageId newest_ = kNoPage;
   std::uint32_t num_cached_ = 0;
   std::uint32_t num_held_ = 0;
   std::unordered_map<SequenceId, std::vector<PageId>> tables_;
