@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tickertape/batch.hpp>
+#include <tickertape/backend.hpp>
 
 namespace tickertape {
 
@@ -70,6 +70,9 @@ struct PagedFakeOptions {
 
   std::int64_t swap_page_ns = 0;  ///< And so much for each page to the host or back.
 
+  /// Layer groups beside the first one, which sees everything. REQUIRES: each has a window.
+  std::vector<LayerGroup> windows;
+
   std::vector<std::uint64_t> fail_at;       ///< Calls of forward(), from 0, that end as `failed`.
   std::vector<std::uint64_t> fail_swap_at;  ///< The same of swap_out() and swap_in() together.
   std::shared_ptr<PagedFakeProbe> probe;    ///< Shared with the backends; may be null.
@@ -80,6 +83,10 @@ struct PagedFakeOptions {
 /// page table for positions [0, position], and with temperature > 0 of (seed, choice, position). So
 /// a page handed out twice, a place that was not written again, or a wrong table changes tokens,
 /// and most such errors are also counted as violations.
+///
+/// With layer groups that have windows, a pass writes the ids into the pages of each group, and
+/// reads back in each what its window shows: an id there that is not the right one changes tokens
+/// too.
 ///
 /// Of SamplingParams, min_tokens has an effect: a token that is impossible gives way to the next
 /// possible id. A LogitProcessor is called with a row whose most likely token is that one, and

@@ -47,6 +47,11 @@ std::shared_ptr<const Model> make_paged_fake_model(PagedFakeOptions options) {
   if (options.vocab_size < 2) {
     throw Error(ErrorInfo{Errc::invalid_request, "vocab_size must be at least 2", "vocab_size", 0});
   }
+  for (const LayerGroup& group : options.windows) {
+    if (group.window > 0) continue;
+    throw Error(ErrorInfo{Errc::invalid_request,
+                          "windows: a layer group beside the first needs one", "windows", 0});
+  }
   return std::make_shared<PagedFakeModel>(std::move(options));
 }
 

@@ -15,8 +15,14 @@ namespace {
   return "slot " + std::to_string(row.slot);
 }
 
-[[nodiscard]] std::string at(std::uint32_t position) {
-  return " at position " + std::to_string(position);
+[[nodiscard]] std::string at(std::uint32_t position, std::size_t group = 0) {
+  const std::string where = " at position " + std::to_string(position);
+  return group == 0 ? where : where + " in layer group " + std::to_string(group);
+}
+
+/// The first position that a token at `position` sees.
+[[nodiscard]] std::uint32_t first_visible(std::uint32_t window, std::uint32_t position) {
+  return window == 0 || position < window ? 0 : position + 1 - window;
 }
 
 [[nodiscard]] BatchResult make_failure(std::string fault) {
@@ -35,12 +41,16 @@ PagedFakeBackend::PagedFakeBackend(const PagedFakeOptions& options,
       info_(make_fake_info("paged_fake", backend_options, options.vocab_size)),
       probe_(options.probe ? options.probe : std::make_shared<PagedFakeProbe>()),
       law_(options),
-      device_(info_.num_pages, info_.page_size),
-      host_pages_(info_.num_host_pages, info_.page_size),
       completions_(host),
       slots_(backend_options.max_num_seqs) {
   info_.asynchronous = options_.pass_ns > 0 || options_.token_ns > 0;
   info_.embedding_size = options_.embedding_size;
+  info_.groups.insert(info_.groups.end(), options_.windows.begin(), options_.windows.end());
+  for (const LayerGroup& group : info_.groups) {
+    const std::uint32_t num_pages = group.num_pages > 0 ? group.num_pages : info_.num_pages;
+    groups_.push_back(Group{group.window, PagedMemory(num_pages, info_.page_size),
+                            PagedMemory(info_.num_host_pages, info_.page_size)});
+  }
 }
 
 void PagedFakeBackend::forward(Ticket ticket, const Batch& batch) {
@@ -124,7 +134,9 @@ PagedFakeBackend::RowView PagedFakeBackend::view_row(const Batch& batch, std::si
     spare_slot_ = Slot{};
     view.slot = &spare_slot_;
   }
-  view.table = view_table(batch, index);
+  for (const PageTables& tables : batch.page_tables) {
+    view.tables.push_back(view_table(batch, tables, index));
+  }
   view_ids(batch, view);
   if (view.row->mask >= 0) {
     if (static_cast<std::size_t>(view.row->mask) < batch.masks.size()) {
@@ -136,8 +148,8 @@ PagedFakeBackend::RowView PagedFakeBackend::view_row(const Batch& batch, std::si
   return view;
 }
 
-std::span<const PageId> PagedFakeBackend::view_table(const Batch& batch, std::size_t index) {
-  const PageTables& tables = batch.page_tables.front();
+std::span<const PageId> PagedFakeBackend::view_table(const Batch& batch, const PageTables& tables,
+                                                     std::size_t index) {
   if (tables.offsets.size() == batch.rows.size() + 1) {
     const std::uint32_t first = tables.offsets[index];
     const std::uint32_t last = tables.offsets[index + 1];
@@ -204,21 +216,38 @@ template <class Visit>
 void PagedFakeBackend::read_back(const RowView& view, std::uint32_t end, Visit visit) {
   HistoryHash history;
   bool told = false;  // One wrong place makes all later ones wrong too.
+  const auto look = [&](std::size_t group, std::uint32_t position) {
+    if (told) return;
+    const std::string wrong = check_place(view, group, position, history);
+    told = !wrong.empty();
+    if (told) violation(name_of(*view.row) + " reads " + wrong + at(position, group));
+  };
   for (std::uint32_t position = 0; position < end; ++position) {
-    const TokenPlace* place = device_.find(view.table, position);
-    history.push(place == nullptr ? -1 : place->id);
-    if (!told) {
-      const std::string wrong = check_place(view, position, place, history);
-      told = !wrong.empty();
-      if (told) violation(name_of(*view.row) + " reads " + wrong + at(position));
+    const TokenPlace* place = groups_[0].device.find(view.tables[0], position);
+    const TokenId id = place == nullptr ? -1 : place->id;
+    history.push(id);
+    look(0, position);
+    bool is_same = true;
+    for (std::size_t group = 1; group < groups_.size(); ++group) {
+      if (position < first_visible(groups_[group].window, view.row->first_position)) continue;
+      look(group, position);
+      const TokenPlace* seen = groups_[group].device.find(view.tables[group], position);
+      is_same = is_same && seen != nullptr && seen->id == id;
     }
+    if (!is_same) history.push(-1);
     visit(position, history);
   }
 }
 
-std::string PagedFakeBackend::check_place(const RowView& view, std::uint32_t position,
-                                          const TokenPlace* place, HistoryHash history) const {
-  if (place == nullptr) return "outside of the pages";
+std::string PagedFakeBackend::check_place(const RowView& view, std::size_t group,
+                                          std::uint32_t position, HistoryHash history) const {
+  const std::span<const PageId> table = view.tables[group];
+  const TokenPlace* place = groups_[group].device.find(table, position);
+  if (place == nullptr) {
+    const std::uint32_t index = position / info_.page_size;
+    const bool released = index < table.size() && table[index] == kNoPage;
+    return released ? "a released page" : "outside of the pages";
+  }
   if (view.slot->spoiled || place->spoiled) return {};
   if (place->generation == 0) return "a place never written";
   if (place->position != position) return "a place written for another position";
@@ -238,19 +267,25 @@ void PagedFakeBackend::write_row(RowView& view, HistoryHash history) {
     const std::uint32_t position = row.first_position + i;
     history.push(view.ids[i]);
     note_token(*view.slot, row, position, view.ids[i]);
-    TokenPlace* place = device_.find_for_write(view.table, position);
-    if (place == nullptr) {
-      violation(name_of(row) + " writes outside of the pages" + at(position));
-      continue;
-    }
-    if (place->generation == num_forwards_) {
-      violation(name_of(row) + " writes a place that another row of the pass writes" +
-                at(position));
-    }
-    *place = {view.ids[i], position, history, num_forwards_, false};
+    const TokenPlace token{view.ids[i], position, history, num_forwards_, false};
+    for (std::size_t group = 0; group < groups_.size(); ++group) write_place(view, group, token);
   }
   view.slot->next_position = row.first_position + row.num_tokens;
   view.slot->has_row = true;
+}
+
+void PagedFakeBackend::write_place(const RowView& view, std::size_t group,
+                                   const TokenPlace& token) {
+  TokenPlace* place = groups_[group].device.find_for_write(view.tables[group], token.position);
+  if (place == nullptr) {
+    return violation(name_of(*view.row) + " writes outside of the pages" +
+                     at(token.position, group));
+  }
+  if (place->generation == num_forwards_) {
+    violation(name_of(*view.row) + " writes a place that another row of the pass writes" +
+              at(token.position, group));
+  }
+  *place = token;
 }
 
 void PagedFakeBackend::note_token(Slot& slot, const Row& row, std::uint32_t position, TokenId id) {
@@ -374,23 +409,25 @@ void PagedFakeBackend::give_hidden(HistoryHash history, BatchResult& result) {
 }
 
 void PagedFakeBackend::copy_pages(Ticket ticket, std::span<const PageMove> moves) {
-  move_pages(ticket, moves, device_, device_, probe_->copied_pages, 0);
+  move_pages(ticket, moves, &Group::device, &Group::device, probe_->copied_pages, 0);
 }
 
 void PagedFakeBackend::swap_out(Ticket ticket, std::span<const PageMove> moves) {
-  swap_pages(ticket, moves, device_, host_pages_, probe_->swapped_out_pages);
+  swap_pages(ticket, moves, &Group::device, &Group::host, probe_->swapped_out_pages);
 }
 
 void PagedFakeBackend::swap_in(Ticket ticket, std::span<const PageMove> moves) {
-  swap_pages(ticket, moves, host_pages_, device_, probe_->swapped_in_pages);
+  swap_pages(ticket, moves, &Group::host, &Group::device, probe_->swapped_in_pages);
 }
 
 void PagedFakeBackend::swap_pages(Ticket ticket, std::span<const PageMove> moves,
-                                  const PagedMemory& from, PagedMemory& to,
+                                  PagedMemory Group::* from, PagedMemory Group::* to,
                                   std::atomic<std::uint64_t>& counter) {
   const auto& failing = options_.fail_swap_at;
   if (std::find(failing.begin(), failing.end(), num_swaps_++) != failing.end()) {
-    for (const PageMove& move : moves) to.spoil_page(move.to);
+    for (const PageMove& move : moves) {
+      if (move.group < groups_.size()) (groups_[move.group].*to).spoil_page(move.to);
+    }
     complete(ticket, make_failure("the swap was told to fail"), 0);
     return;
   }
@@ -399,11 +436,12 @@ void PagedFakeBackend::swap_pages(Ticket ticket, std::span<const PageMove> moves
 }
 
 void PagedFakeBackend::move_pages(Ticket ticket, std::span<const PageMove> moves,
-                                  const PagedMemory& from, PagedMemory& to,
+                                  PagedMemory Group::* from, PagedMemory Group::* to,
                                   std::atomic<std::uint64_t>& counter, std::int64_t duration_ns) {
   BatchResult result;
   for (const PageMove& move : moves) {
-    if (move.group >= info_.groups.size() || !from.copy_page(move.from, to, move.to)) {
+    Group* const group = move.group < groups_.size() ? &groups_[move.group] : nullptr;
+    if (group == nullptr || !(group->*from).copy_page(move.from, group->*to, move.to)) {
       violation("a move from page " + std::to_string(move.from) + " to page " +
                 std::to_string(move.to) + " names a page that does not exist");
       result = make_failure("no such page");

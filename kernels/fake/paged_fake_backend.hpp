@@ -50,9 +50,16 @@ class PagedFakeBackend final : public Backend {
   struct RowView {
     const Row* row = nullptr;
     Slot* slot = nullptr;  ///< Never null: a slot that is out of range gets a spare one.
-    std::span<const PageId> table;
+    std::vector<std::span<const PageId>> tables;  ///< By layer group.
     std::vector<TokenId> ids;
     std::span<const std::uint64_t> mask;
+  };
+
+  /// The pages of a layer group.
+  struct Group {
+    std::uint32_t window = 0;
+    PagedMemory device;
+    PagedMemory host;
   };
 
   void close_and_open(const Batch& batch);
@@ -60,16 +67,18 @@ class PagedFakeBackend final : public Backend {
   [[nodiscard]] BatchResult run_pass(const Batch& batch);
 
   [[nodiscard]] RowView view_row(const Batch& batch, std::size_t index);
-  [[nodiscard]] std::span<const PageId> view_table(const Batch& batch, std::size_t index);
+  [[nodiscard]] std::span<const PageId> view_table(const Batch& batch, const PageTables& tables,
+                                                   std::size_t index);
   void view_ids(const Batch& batch, RowView& view);
   void check_row(const RowView& view);
 
-  /// Reads [0, end) through the table and calls visit(position, history) after each.
+  /// Reads [0, end) through the tables and calls visit(position, history) after each.
   template <class Visit>
   void read_back(const RowView& view, std::uint32_t end, Visit visit);
-  [[nodiscard]] std::string check_place(const RowView& view, std::uint32_t position,
-                                        const TokenPlace* place, HistoryHash history) const;
+  [[nodiscard]] std::string check_place(const RowView& view, std::size_t group,
+                                        std::uint32_t position, HistoryHash history) const;
   void write_row(RowView& view, HistoryHash history);
+  void write_place(const RowView& view, std::size_t group, const TokenPlace& token);
   void note_token(Slot& slot, const Row& row, std::uint32_t position, TokenId id);
 
   void give_output(const RowView& view, BatchResult& result);
@@ -83,10 +92,11 @@ class PagedFakeBackend final : public Backend {
   void give_logprobs(const RowView& view, HistoryHash history, TokenId token, BatchResult& result);
   void give_hidden(HistoryHash history, BatchResult& result);
 
-  void move_pages(Ticket ticket, std::span<const PageMove> moves, const PagedMemory& from,
-                  PagedMemory& to, std::atomic<std::uint64_t>& counter, std::int64_t duration_ns);
-  void swap_pages(Ticket ticket, std::span<const PageMove> moves, const PagedMemory& from,
-                  PagedMemory& to, std::atomic<std::uint64_t>& counter);
+  void move_pages(Ticket ticket, std::span<const PageMove> moves, PagedMemory Group::* from,
+                  PagedMemory Group::* to, std::atomic<std::uint64_t>& counter,
+                  std::int64_t duration_ns);
+  void swap_pages(Ticket ticket, std::span<const PageMove> moves, PagedMemory Group::* from,
+                  PagedMemory Group::* to, std::atomic<std::uint64_t>& counter);
   void complete(Ticket ticket, BatchResult result, std::int64_t duration_ns);
   void violation(const std::string& message) { probe_->report(message); }
 
@@ -95,8 +105,7 @@ class PagedFakeBackend final : public Backend {
   BackendInfo info_;
   std::shared_ptr<PagedFakeProbe> probe_;
   FakeLaw law_;
-  PagedMemory device_;
-  PagedMemory host_pages_;
+  std::vector<Group> groups_;
   Completions completions_;
   std::vector<Slot> slots_;
   Slot spare_slot_;

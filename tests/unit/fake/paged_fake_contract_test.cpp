@@ -1,6 +1,7 @@
 // The paged fake against hosts that break the contract: each breach is noticed.
 #include <boost/test/unit_test.hpp>
 
+#include <tickertape/errors.hpp>
 #include <tickertape/fake.hpp>
 
 #include "tests/unit/fake/pass_driver.hpp"
@@ -32,6 +33,16 @@ struct Contract {
   std::unique_ptr<PassDriver> driver;
   Sequence one{1, {7, 8, 9}, {5, 6, 7}};
   Sequence two{2, {1, 2, 3, 4, 5}, {10, 11, 12}};
+};
+
+/// With a layer group of window 5: the token at position p sees positions p - 4 to p.
+struct WindowContract : Contract {
+  WindowContract() {
+    options.windows = {LayerGroup{1, 5, 1024, 8}};
+    driver = std::make_unique<PassDriver>(*make_paged_fake_model(options));
+    one.pages = {5, 6, 7, 8};
+    one.window_pages = {{1, 2, 3, 4}};
+  }
 };
 
 }  // namespace
@@ -331,6 +342,61 @@ BOOST_FIXTURE_TEST_CASE(the_probe_keeps_the_last_batch, Contract) {
   driver->run();
   BOOST_TEST(probe->last_batch().rows.size() == 1U);
   BOOST_TEST(probe->last_batch().ids == (std::vector<TokenId>{7, 8, 9}));
+}
+
+// The faults of an allocator that gives back the pages of windows: too early, and to two at once.
+BOOST_FIXTURE_TEST_CASE(a_released_page_that_the_window_shows_is_caught, WindowContract) {
+  driver->generate(one, 5);  // Tokens 0 to 6 are written; token 7 sees 3 to 7.
+  one.window_pages[0][0] = kNoPage;
+  driver->generate(one, 6);
+  check_told("slot 1 reads a released page at position 3 in layer group 1");
+  BOOST_TEST(one.generated() != expected(one, 6));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_released_page_before_the_window_is_no_breach, WindowContract) {
+  driver->generate(one, 6);  // Token 8 sees 4 to 8.
+  one.window_pages[0][0] = kNoPage;
+  driver->generate(one, 9);
+  BOOST_TEST(one.generated() == expected(one, 9));
+  check_clean();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_sees_the_window_of_its_first_token, WindowContract) {
+  one = Sequence(1, {7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {5, 6, 7, 8});
+  one.window_pages = {{1, 2, 3, 4}};
+  driver->add(one, 7);
+  driver->run();
+  one.window_pages[0][0] = kNoPage;
+  driver->add(one);  // 7 to 9.
+  driver->run();
+  check_told("slot 1 reads a released page at position 3 in layer group 1");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_page_of_a_window_given_to_another_is_caught, WindowContract) {
+  two.window_pages = {{2, 5, 6}};
+  driver->generate(one, 3);  // Positions 0 to 4.
+  driver->generate(two, 1);
+  check_clean();
+  driver->generate(one, 4);
+  check_told("slot 1 reads a place written for another position at position 4 in layer group 1");
+  BOOST_TEST(one.generated() != expected(one, 4));
+}
+
+BOOST_FIXTURE_TEST_CASE(pages_that_a_window_s_group_has_not_are_caught, WindowContract) {
+  one.window_pages = {{8}};
+  driver->add(one);
+  driver->run();
+  check_told("slot 1 writes outside of the pages at position 0 in layer group 1");
+  const std::vector<PageMove> moves{{1, 7, 0}, {1, 8, 1}};
+  driver->backend().swap_out(50, moves);
+  BOOST_TEST((driver->backend().take(driver->host.next().value()).status == PassStatus::failed));
+  BOOST_TEST(probe->swapped_out_pages == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_further_layer_group_without_a_window_is_refused) {
+  PagedFakeOptions options;
+  options.windows = {LayerGroup{}};
+  BOOST_CHECK_THROW(static_cast<void>(make_paged_fake_model(options)), Error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,7 +25,8 @@ struct Sequence {
   std::uint64_t seed = 0;
   std::uint32_t choice = 0;
   std::vector<PageId> pages;
-  std::uint32_t num_cached = 0;  ///< Tokens whose places are written.
+  std::vector<std::vector<PageId>> window_pages;  ///< The same of further layer groups.
+  std::uint32_t num_cached = 0;                   ///< Tokens whose places are written.
   bool opened = false;
   std::vector<TokenId> suppressed;
   std::shared_ptr<const LogitProcessor> processor;
@@ -70,7 +71,7 @@ class PassDriver {
       row.output = RowOutput::sample;
       row.num_outputs = 1;
     }
-    add_table(sequence.pages);
+    add_tables(sequence);
     rows_of_.push_back(&sequence);
     return batch.rows.emplace_back(row);
   }
@@ -85,7 +86,7 @@ class PassDriver {
     row.source_slot = sequence.slot;
     row.output = RowOutput::sample;
     row.num_outputs = 1;
-    add_table(sequence.pages);
+    add_tables(sequence);
     rows_of_.push_back(&sequence);
     return batch.rows.emplace_back(row);
   }
@@ -148,15 +149,19 @@ class PassDriver {
   Batch batch;
 
  private:
-  void add_table(const std::vector<PageId>& pages) {
-    PageTables& tables = batch.page_tables.front();
-    tables.pages.insert(tables.pages.end(), pages.begin(), pages.end());
-    tables.offsets.push_back(static_cast<std::uint32_t>(tables.pages.size()));
+  void add_tables(const Sequence& sequence) {
+    for (std::size_t group = 0; group < batch.page_tables.size(); ++group) {
+      const std::vector<PageId>& pages =
+          group == 0 ? sequence.pages : sequence.window_pages.at(group - 1);
+      PageTables& tables = batch.page_tables[group];
+      tables.pages.insert(tables.pages.end(), pages.begin(), pages.end());
+      tables.offsets.push_back(static_cast<std::uint32_t>(tables.pages.size()));
+    }
   }
   void clear() {
     batch = Batch{};
-    batch.page_tables.resize(1);
-    batch.page_tables.front().offsets.push_back(0);
+    batch.page_tables.resize(backend_->info().groups.size());
+    for (PageTables& tables : batch.page_tables) tables.offsets.push_back(0);
     batch.rows.reserve(64);
     rows_of_.clear();
   }
