@@ -118,12 +118,13 @@ bool Planner::fits(const Tick& tick, const PlannedSequence& candidate,
     view.shareable = (view.prompt_tokens - 1) / pool.page_size;
   } else {
     // Cached pages that it takes are its own: nobody else counts them.
-    const KvPool::Match match = pool_.match(wanted_names(candidate));
+    const KvPool::Match match = find_pages(candidate);
     view.shareable = match.num_pages - match.num_cached;
   }
   const std::uint32_t wanted =
       std::max(view.num_tokens, options_.admission->tokens_at_start(view, pool));
   return pool_.pages_for(wanted) - view.shareable <= pool.num_free &&
+         windows_.fits(view, running) &&
          options_.admission->admit({view, running, pool, profile_, tick.now_ns});
 }
 
@@ -142,19 +143,25 @@ const PlannedSequence* Planner::donor(const PlannedSequence& candidate) const {
   for (const SequenceId id : candidate.request->running) {
     const PlannedSequence& sibling = sequences_.at(id);
     // What is moved for it, in this tick or by one under way, may yet fail to be.
-    if (sibling.num_moves == 0 && sibling.view.num_computed + 1 >= candidate.view.prompt_tokens) {
+    if (sibling.num_moves == 0 && sibling.view.num_computed + 1 >= candidate.view.prompt_tokens &&
+        windows_.can_fork(id, candidate.view.prompt_tokens - 1)) {
       return &sibling;
     }
   }
   return nullptr;
 }
 
-/// A sibling computes the prompt right now: soon it can be shared.
+/// A sibling computes the prompt right now: soon it can be shared. Not with one that went on and
+/// has given back the prompt's end in a layer group with a window.
 bool Planner::waits_for_sibling(const PlannedSequence& candidate) const {
   if (!shares_prompt(candidate) || donor(candidate) != nullptr) return false;
   const auto& running = candidate.request->running;
-  return std::any_of(running.begin(), running.end(),
-                     [&](SequenceId id) { return !sequences_.at(id).ending; });
+  return std::any_of(running.begin(), running.end(), [&](SequenceId id) {
+    const PlannedSequence& sibling = sequences_.at(id);
+    const std::uint32_t num_shared = candidate.view.prompt_tokens - 1;
+    return !sibling.ending &&
+           (sibling.view.num_computed < num_shared || windows_.can_fork(id, num_shared));
+  });
 }
 
 void Planner::share_prompt(Tick& tick, PlannedSequence& sequence) {
@@ -162,6 +169,7 @@ void Planner::share_prompt(Tick& tick, PlannedSequence& sequence) {
   if (sibling == nullptr) return;
   const std::uint32_t num_shared = sequence.view.prompt_tokens - 1;
   pool_.fork(sibling->view.id, sequence.view.id, num_shared);
+  windows_.fork(sibling->view.id, sequence.view.id, num_shared, tick.plan);
   if (num_shared % pool_.options().page_size != 0) {
     std::optional<PageCopy> copy;
     const bool has_own = pool_.make_writable(sequence.view.id, num_shared, copy);
@@ -186,11 +194,21 @@ std::span<const PageName> Planner::wanted_names(const PlannedSequence& sequence)
   return std::span(sequence.names).first(count);
 }
 
+/// Pages that it finds by their names, in all layer groups at once.
+KvPool::Match Planner::find_pages(const PlannedSequence& sequence) const {
+  const std::span<const PageName> names = wanted_names(sequence);
+  const KvPool::Match match = pool_.match(names);
+  // What the windows showed of one that was swapped out comes back from the host.
+  if (!sequence.swapped.pages.empty()) return match;
+  const std::size_t count = windows_.num_found(names.first(match.num_pages));
+  return count == match.num_pages ? match : pool_.match(names.first(count));
+}
+
 /// Another one computes the page right now that it would take next.
 bool Planner::waits_for_prefix(const PlannedSequence& candidate) const {
   if (being_computed_.empty()) return false;
   const std::span<const PageName> names = wanted_names(candidate);
-  const std::uint32_t num_found = pool_.match(names).num_pages;
+  const std::uint32_t num_found = find_pages(candidate).num_pages;
   if (num_found == names.size()) return false;
   const auto found = being_computed_.find(names[num_found]);
   if (found == being_computed_.end()) return false;
@@ -200,8 +218,9 @@ bool Planner::waits_for_prefix(const PlannedSequence& candidate) const {
 
 void Planner::find_prefix(PlannedSequence& sequence) {
   const std::span<const PageName> names = wanted_names(sequence);
-  const std::uint32_t count = pool_.match(names).num_pages;
+  const std::uint32_t count = find_pages(sequence).num_pages;
   pool_.attach(sequence.view.id, names.first(count));
+  windows_.attach(sequence.view.id, names.first(count));
   sequence.num_named = count;
   sequence.view.num_computed = count * pool_.options().page_size;
   if (sequence.view.preemptions == 0 && !names.empty()) {
@@ -224,14 +243,14 @@ void Planner::swap_in(Tick& tick, PlannedSequence& sequence) {
     tick.plan.swap_in.push_back(
         PageCopy{swapped.pages[i], sequence.table[swapped.first_index + i]});
   }
+  windows_.swap_in(sequence.view.id, swapped, tick.plan);
   sequence.num_named = swapped.first_index;
   sequence.view.num_computed = swapped.num_computed;
-  counters_.pages_swapped_in += swapped.pages.size();
+  counters_.pages_swapped_in += swapped.num_pages();
   ++sequence.num_moves;
   tick.under_way.swapped.push_back(sequence.view.id);
   // They are read until the plan is done.
-  auto& read = tick.under_way.host_pages;
-  read.insert(read.end(), swapped.pages.begin(), swapped.pages.end());
+  tick.under_way.swapped_in.push_back(std::move(swapped));
 }
 
 void Planner::admit(Tick& tick, PlannedSequence& sequence) {
@@ -243,7 +262,7 @@ void Planner::admit(Tick& tick, PlannedSequence& sequence) {
   const bool found = pool_.match(wanted_names(sequence)).num_pages == sequence.swapped.first_index;
   if (!sequence.swapped.pages.empty() && found) {
     opened.how = Notice::How::swap;
-    opened.swapped_pages = static_cast<std::uint32_t>(sequence.swapped.pages.size());
+    opened.swapped_pages = sequence.swapped.num_pages();
     swap_in(tick, sequence);
   } else {
     if (!sequence.swapped.pages.empty()) {

@@ -44,6 +44,43 @@ void check_scheduling(const EngineOptions& options) {
   }
 }
 
+/// Those beside the first one, which KvPool has.
+std::vector<LayerGroup> window_groups(const BackendInfo& backend) {
+  if (backend.groups.empty()) return {};
+  std::vector<LayerGroup> windows(backend.groups.begin() + 1, backend.groups.end());
+  bool fits = backend.groups.front().window == 0;
+  for (LayerGroup& group : windows) {
+    fits = fits && group.window > 0;
+    if (group.num_pages == 0) group.num_pages = backend.num_pages;
+  }
+  if (!fits) {
+    throw Error(Errc::internal, "the layer groups of " + backend.name +
+                                    ": the first must see all tokens, and the others need windows");
+  }
+  return windows;
+}
+
+/// All but the context, which depends on what the pools hold.
+PlannerOptions planner_options(const EngineOptions& options, const BackendInfo& backend) {
+  PlannerOptions planner;
+  planner.pool = KvPoolOptions{backend.num_pages, backend.page_size};
+  planner.windows = window_groups(backend);
+  planner.max_num_seqs = options.max_num_seqs;
+  planner.max_num_batched_tokens = *options.max_num_batched_tokens;
+  planner.park_grace_ns = to_ns(options.park_grace_s);
+  if (options.stall_timeout_s > 0) planner.stall_timeout_ns = to_ns(options.stall_timeout_s);
+  planner.batching = options.batching;
+  planner.static_batch_size = options.static_batch_size;
+  planner.static_batch_wait_ns = to_ns(options.static_batch_wait_ms / 1e3);
+  planner.prefill_chunk = options.prefill_chunk;
+  planner.itl_target_ns = to_ns(options.itl_target_ms / 1e3);
+  planner.preemption_method = options.preemption;
+  planner.num_host_pages = backend.num_host_pages;
+  planner.prefix_caching = options.prefix_caching;
+  planner.overlap = options.overlap && backend.asynchronous && !planner.is_static();
+  return planner;
+}
+
 }  // namespace
 
 EngineOptions resolve(EngineOptions options) {
@@ -94,7 +131,7 @@ BackendOptions backend_options(const EngineOptions& options) {
 
 std::uint32_t resolve_max_model_len(const EngineOptions& options, const ModelInfo& model,
                                     const BackendInfo& backend) {
-  const std::uint64_t pool = std::uint64_t{backend.num_pages} * backend.page_size;
+  const std::uint64_t pool = longest_sequence(planner_options(options, backend));
   const auto limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(pool, model.max_model_len));
   if (!options.max_model_len) return limit;
   if (*options.max_model_len > limit) {
@@ -110,22 +147,8 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
                          const Tokenizer* tokenizer) {
   LaneOptions lane;
   ScheduleSettings settings;
-  PlannerOptions& planner = settings.planner;
-  planner.pool = KvPoolOptions{backend.num_pages, backend.page_size};
-  planner.max_num_seqs = options.max_num_seqs;
-  planner.max_num_batched_tokens = *options.max_num_batched_tokens;
-  planner.max_model_len = *options.max_model_len;
-  planner.park_grace_ns = to_ns(options.park_grace_s);
-  if (options.stall_timeout_s > 0) planner.stall_timeout_ns = to_ns(options.stall_timeout_s);
-  planner.batching = options.batching;
-  planner.static_batch_size = options.static_batch_size;
-  planner.static_batch_wait_ns = to_ns(options.static_batch_wait_ms / 1e3);
-  planner.prefill_chunk = options.prefill_chunk;
-  planner.itl_target_ns = to_ns(options.itl_target_ms / 1e3);
-  planner.preemption_method = options.preemption;
-  planner.num_host_pages = backend.num_host_pages;
-  planner.prefix_caching = options.prefix_caching;
-  planner.overlap = options.overlap && backend.asynchronous && !planner.is_static();
+  settings.planner = planner_options(options, backend);
+  settings.planner.max_model_len = *options.max_model_len;
   settings.admission = options.admission;
   settings.admission_quantile = options.admission_quantile;
   settings.admission_buffer = options.admission_buffer;
@@ -133,9 +156,9 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
   settings.priority_ageing_ns = to_ns(options.priority_ageing_s);
   if (!options.length_profile.empty()) {
     lane.length_profile = options.length_profile;
-    planner.lengths =
-        std::make_shared<const SharedLengths>(read_length_profile(options.length_profile));
-    write_length_profile(options.length_profile, *planner.lengths);  // Refused now, not at the end.
+    auto lengths = std::make_shared<const SharedLengths>(read_length_profile(options.length_profile));
+    write_length_profile(options.length_profile, *lengths);  // Refused now, not at the end.
+    settings.planner.lengths = std::move(lengths);
   }
   lane.planner = settings.build();
   if (options.admission_policy) lane.planner.admission = options.admission_policy;

@@ -16,6 +16,7 @@ Plan Planner::make_plan(std::int64_t now_ns) {
   ++num_calls_;
   Tick tick;
   tick.now_ns = now_ns;
+  tick.plan.windows.resize(windows_.size());
   tick.is_ahead = !under_way_.empty();
   if (!tick.is_ahead) wants_landing_ = false;
   // Whole prompts take as many passes as they need.
@@ -202,10 +203,12 @@ void Planner::finish(Tick& tick) {
     closed_slots_.clear();
     plan.tables.offsets.reserve(plan.rows.size() + 1);
     plan.tables.offsets.push_back(0);
+    for (GroupPlan& group : plan.windows) group.tables.offsets.push_back(0);
     for (const PlannedSequence* owner : tick.owners) {
       const std::span<const PageId> table = owner->table;
       plan.tables.pages.insert(plan.tables.pages.end(), table.begin(), table.end());
       plan.tables.offsets.push_back(static_cast<std::uint32_t>(plan.tables.pages.size()));
+      windows_.add_tables(owner->view.id, plan);
     }
     ++tick_;
     count(tick);
@@ -243,7 +246,8 @@ void Planner::note_under_way(Tick& tick) {
   const Plan& plan = tick.plan;
   if (!plan.has_work()) return;
   UnderWay& under_way = tick.under_way;
-  under_way.num_swaps = static_cast<std::uint32_t>(plan.swap_out.size() + plan.swap_in.size());
+  under_way.num_swaps =
+      static_cast<std::uint32_t>(plan.count(&Plan::swap_out) + plan.count(&Plan::swap_in));
   if (tick.slice == 0) {  // Several passes are not what the model is about.
     under_way.tokens = tick.tokens;
     under_way.context = tick.context;

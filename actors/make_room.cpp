@@ -11,12 +11,14 @@
 namespace tickertape::actors {
 
 bool Planner::grow(Tick& tick, PlannedSequence& sequence, std::uint32_t num_tokens) {
-  if (pool_.pages_for(num_tokens) <= sequence.view.pages) return true;
-  while (!pool_.grow(sequence.view.id, num_tokens)) {
-    if (!make_room(tick, sequence)) return false;
+  if (pool_.pages_for(num_tokens) > sequence.view.pages) {
+    while (!pool_.grow(sequence.view.id, num_tokens)) {
+      if (!make_room(tick, sequence)) return false;
+    }
+    refresh_table(sequence);
+    tick.views_fresh = false;
   }
-  refresh_table(sequence);
-  tick.views_fresh = false;
+  windows_.grow(sequence.view.id, num_tokens);
   return true;
 }
 
@@ -116,8 +118,7 @@ void Planner::preempt(Tick& tick, PlannedSequence& victim) {
   victim.view.num_computed = 0;
   ++victim.view.preemptions;
   if (victim.request->is_open()) join_line(victim);
-  tick.plan.preempted.push_back(
-      PlanPreempted{victim.view.id, how, static_cast<std::uint32_t>(victim.swapped.pages.size())});
+  tick.plan.preempted.push_back(PlanPreempted{victim.view.id, how, victim.swapped.num_pages()});
   tick.preempted = true;
   tick.views_fresh = false;
 }
@@ -139,19 +140,19 @@ std::int64_t Planner::prefill_cost_ns(const PlannedSequence& sequence,
 }
 
 Notice::How Planner::method_for(const Tick& tick, const PlannedSequence& victim) const {
-  const std::uint32_t num_used = pool_.pages_for(victim.view.num_computed);
-  const std::uint32_t num_pages = num_used - std::min(num_used, num_found_by_name(victim));
+  const std::uint32_t num_pages = num_to_swap(victim);
   if (options_.preemption_method == PreemptionMethod::recompute || num_pages == 0 ||
-      num_pages > host_.num_free()) {
+      num_pages > host_.num_free() || !windows_.has_host_room(victim.view.num_computed)) {
     return Notice::How::recompute;
   }
   if (options_.preemption_method == PreemptionMethod::swap) return Notice::How::swap;
   if (swap_ns_per_page_ == 0) return Notice::How::swap;  // The first one measures what it costs.
   if (!pass_model_.ready()) return Notice::How::recompute;
   // There and back, behind what this tick moves already: the link is shared.
-  const std::int64_t swap_cost_ns =
-      (std::int64_t{2} * num_pages + static_cast<std::int64_t>(tick.plan.swap_out.size())) *
-      swap_ns_per_page_;
+  const std::int64_t num_moves =
+      std::int64_t{2} * (num_pages + windows_.num_to_swap(victim.view.num_computed)) +
+      static_cast<std::int64_t>(tick.plan.count(&Plan::swap_out));
+  const std::int64_t swap_cost_ns = num_moves * swap_ns_per_page_;
   return swap_cost_ns < recompute_cost_ns(victim) ? Notice::How::swap : Notice::How::recompute;
 }
 
@@ -165,17 +166,23 @@ std::uint32_t Planner::num_found_by_name(const PlannedSequence& sequence) const 
   return count;
 }
 
+/// Its other pages with computed tokens, of the first layer group.
+std::uint32_t Planner::num_to_swap(const PlannedSequence& victim) const {
+  const std::uint32_t num_used = pool_.pages_for(victim.view.num_computed);
+  return num_used - std::min(num_used, num_found_by_name(victim));
+}
+
 void Planner::swap_out(Tick& tick, PlannedSequence& victim) {
   const std::uint32_t first = num_found_by_name(victim);
-  const std::uint32_t num_used = pool_.pages_for(victim.view.num_computed);
-  const std::uint32_t count = num_used > first ? num_used - first : 0;
+  const std::uint32_t count = num_to_swap(victim);
   victim.swapped.pages = host_.take(count);
   victim.swapped.first_index = first;
   victim.swapped.num_computed = victim.view.num_computed;
   for (std::uint32_t i = 0; i < count; ++i) {
     tick.plan.swap_out.push_back(PageCopy{victim.table[first + i], victim.swapped.pages[i]});
   }
-  counters_.pages_swapped_out += count;
+  windows_.swap_out(victim.view.id, victim.swapped, tick.plan);
+  counters_.pages_swapped_out += victim.swapped.num_pages();
   ++victim.num_moves;
   tick.under_way.swapped.push_back(victim.view.id);
 }

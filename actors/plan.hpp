@@ -108,17 +108,22 @@ struct PlanEnded {
   FinishReason reason = FinishReason::none;
 };
 
-/// The allocator's answer: everything that changes hands in this tick. Rows and `tables` in the
-/// same order.
-struct Plan {
-  std::uint64_t tick = 0;
-  std::vector<PlanOpened> opened;
-  std::vector<SlotId> closed;      ///< Told with the next plan that has rows.
+/// What a plan does with the pages of a layer group.
+struct GroupPlan {
   std::vector<PageCopy> swap_out;  ///< Device page to host page; takes effect first,
   std::vector<PageCopy> swap_in;   ///< then host page to device page,
   std::vector<PageCopy> copies;    ///< then copies on the device, then the rows.
+  PageTables tables;               ///< Of the rows, in their order.
+};
+
+/// The allocator's answer: everything that changes hands in this tick. What it has of GroupPlan is
+/// the first layer group's.
+struct Plan : GroupPlan {
+  std::uint64_t tick = 0;
+  std::vector<PlanOpened> opened;
+  std::vector<SlotId> closed;  ///< Told with the next plan that has rows.
   std::vector<PlanRow> rows;
-  PageTables tables;
+  std::vector<GroupPlan> windows;  ///< Of the other layer groups.
   std::vector<PlanPreempted> preempted;
   std::vector<PlanEnded> ended;
   bool batch_ended = false;  ///< A static batch: what it held back is delivered now.
@@ -127,7 +132,14 @@ struct Plan {
 
   /// The backend has something to do for it: it is under way from now on.
   [[nodiscard]] bool has_work() const noexcept {
-    return !rows.empty() || !swap_out.empty() || !swap_in.empty() || !copies.empty();
+    return !rows.empty() || count(&GroupPlan::swap_out) > 0 || count(&GroupPlan::swap_in) > 0 ||
+           count(&GroupPlan::copies) > 0;
+  }
+  /// Moves of all layer groups together.
+  [[nodiscard]] std::size_t count(std::vector<PageCopy> GroupPlan::* moves) const noexcept {
+    std::size_t sum = (this->*moves).size();
+    for (const GroupPlan& group : windows) sum += (group.*moves).size();
+    return sum;
   }
   /// Nothing for the stepper to do.
   [[nodiscard]] bool empty() const noexcept {

@@ -53,6 +53,13 @@ PlanDigest digest_of(const Plan& plan) {
   hasher.list(plan.rows);
   hasher.list(plan.tables.offsets);
   hasher.list(plan.tables.pages);
+  for (const GroupPlan& group : plan.windows) {
+    hasher.list(group.swap_out);
+    hasher.list(group.swap_in);
+    hasher.list(group.copies);
+    hasher.list(group.tables.offsets);
+    hasher.list(group.tables.pages);
+  }
   hasher.list(plan.preempted);
   hasher.list(plan.ended);
   hasher(plan.batch_ended);

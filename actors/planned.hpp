@@ -29,6 +29,14 @@ struct SwappedOut {
   std::vector<PageId> pages;      ///< On the host, in token order; empty = nothing is there.
   std::uint32_t first_index = 0;  ///< Pages before this one are to be found by their names.
   std::uint32_t num_computed = 0;
+  /// Pages of each further layer group: what its window still shows.
+  std::vector<std::vector<PageId>> windows;
+
+  [[nodiscard]] std::uint32_t num_pages() const noexcept {
+    std::size_t sum = pages.size();
+    for (const std::vector<PageId>& window : windows) sum += window.size();
+    return static_cast<std::uint32_t>(sum);
+  }
 };
 
 /// What a plan under way computes of a sequence.

@@ -2,6 +2,7 @@
 #include "actors/planner.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <tickertape/assert.hpp>
@@ -16,6 +17,7 @@ Planner::Planner(PlannerOptions options)
     : options_(std::move(options)),
       pool_(options_.pool),
       host_(options_.num_host_pages),
+      windows_(options_),
       line_(options_.order && options_.order->shares_by_client()),
       swap_ns_per_page_(options_.swap_ns_per_page) {
   if (options_.lengths) profile_ = LengthProfile(*options_.lengths);
@@ -23,7 +25,8 @@ Planner::Planner(PlannerOptions options)
   if (!options_.order) options_.order = fcfs_order();
   if (!options_.preemption) options_.preemption = youngest_first_preemption(options_.order);
   if (options_.max_model_len == 0) {
-    options_.max_model_len = options_.pool.num_pages * options_.pool.page_size;
+    options_.max_model_len = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        longest_sequence(options_), std::numeric_limits<std::uint32_t>::max()));
   }
   if (options_.static_batch_size == 0) options_.static_batch_size = options_.max_num_seqs;
   // The baseline before paging shares nothing.
@@ -92,7 +95,7 @@ void Planner::commit_moves(const Demand& demand) {
   const UnderWay landed = std::move(under_way_.front());
   under_way_.pop_front();
   learn(demand, landed);
-  host_.give_back(landed.host_pages);
+  for (const SwappedOut& swapped : landed.swapped_in) give_back(swapped);
   const auto arrive = [&](const std::vector<SequenceId>& ids, bool failed, auto lose) {
     for (const SequenceId id : ids) {
       const auto found = sequences_.find(id);
@@ -130,6 +133,10 @@ void Planner::commit_row(const RowDone& done) {
   if (done.ended && done.by_itself) profile_.ended(sequence.view);
   sequence.ended = sequence.ended || done.ended;
   if (!is_landed) return;
+  // Rows under way begin behind this one. A static batch keeps its buffers to the end.
+  if (!options_.is_static()) {
+    windows_.release_behind(done.id, sequence.view.num_computed);
+  }
   if (sequence.ended) drop_flights(sequence);
   if (sequence.in_flight()) return;
   if (sequence.ended && sequence.ending) {
@@ -180,6 +187,7 @@ void Planner::name_pages(PlannedSequence& sequence) {
   const std::uint32_t num_full = sequence.view.num_computed / pool_.options().page_size;
   while (sequence.num_named < std::min<std::size_t>(num_full, sequence.names.size())) {
     const PageName name = sequence.names[sequence.num_named];
+    windows_.name(sequence.view.id, sequence.num_named, name);
     pool_.name(sequence.view.id, sequence.num_named++, name);
     const auto found = being_computed_.find(name);
     if (found != being_computed_.end() && found->second == sequence.view.id) {
@@ -251,7 +259,7 @@ void Planner::forget(PlannedSequence& sequence) {
   } else {
     leave_line(sequence);
   }
-  host_.give_back(sequence.swapped.pages);
+  give_back(sequence.swapped);
   if (sequence.view.deadline_ns != kNoDeadline) deadlines_.erase({sequence.view.deadline_ns, id});
   const SequenceId first = sequence.first;
   if (--sequence.request->num_left == 0) requests_.erase(first);
@@ -266,6 +274,7 @@ void Planner::leave_running(PlannedSequence& sequence) {
     }
   }
   pool_.release(sequence.view.id);
+  windows_.release(sequence.view.id);
   refresh_table(sequence);
   sequence.num_named = 0;
   sequence.running = false;
@@ -336,7 +345,12 @@ void Planner::lose_swapped(PlannedSequence& sequence) {
     if (!sequence.ending) end(sequence, FinishReason::error);
     return;
   }
-  host_.give_back(std::exchange(sequence.swapped, SwappedOut()).pages);
+  give_back(std::exchange(sequence.swapped, SwappedOut()));
+}
+
+void Planner::give_back(const SwappedOut& swapped) {
+  host_.give_back(swapped.pages);
+  windows_.give_back(swapped);
 }
 
 }  // namespace tickertape::actors

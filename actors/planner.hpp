@@ -13,6 +13,7 @@
 #include <tickertape/stats.hpp>
 
 #include "actors/host_pool.hpp"
+#include "actors/kv_windows.hpp"
 #include "actors/length_profile.hpp"
 #include "actors/pass_model.hpp"
 #include "actors/plan.hpp"
@@ -40,10 +41,6 @@ struct PlannerCounters {
   std::uint64_t dropped_row_tokens = 0;
   std::uint64_t waits = 0;  ///< Ticks that a row waited for room instead of preempting.
 };
-
-/// One that runs and one that the device finds when that is done: more would only make rows that
-/// come to nothing, and arrivals that wait.
-inline constexpr std::size_t kMaxPlansUnderWay = 2;
 
 /// The scheduling state of an engine: a plain value. Given the same calls with the same arguments
 /// it gives the same plans, everywhere: all arithmetic is in integers.
@@ -84,6 +81,7 @@ class Planner {
   }
   [[nodiscard]] const KvPool& pool() const noexcept { return pool_; }
   [[nodiscard]] const HostPool& host_pool() const noexcept { return host_; }
+  [[nodiscard]] const KvWindows& windows() const noexcept { return windows_; }
   [[nodiscard]] const LengthProfile& profile() const noexcept { return profile_; }
   [[nodiscard]] const PassModel& pass_model() const noexcept { return pass_model_; }
   [[nodiscard]] const PlannerCounters& counters() const noexcept { return counters_; }
@@ -109,7 +107,7 @@ class Planner {
     std::uint32_t num_swaps = 0;
     std::vector<SequenceId> swapped;
     std::vector<SequenceId> copied;
-    std::vector<PageId> host_pages;  ///< Read by its moves.
+    std::vector<SwappedOut> swapped_in;  ///< Whose host pages its moves read.
   };
 
   PlannedSequence& get(SequenceId id) { return sequences_.at(id); }
@@ -132,6 +130,7 @@ class Planner {
   void update_parking(std::int64_t now_ns);
   void unpark(PlannedSequence& sequence);
   void lose_swapped(PlannedSequence& sequence);
+  void give_back(const SwappedOut& swapped);
   void learn(const Demand& demand, const UnderWay& landed);
 
   // make_plan.cpp
@@ -164,6 +163,7 @@ class Planner {
                                              std::uint32_t num_tokens) const;
   void swap_out(Tick& tick, PlannedSequence& victim);
   [[nodiscard]] std::uint32_t num_found_by_name(const PlannedSequence& sequence) const;
+  [[nodiscard]] std::uint32_t num_to_swap(const PlannedSequence& victim) const;
   [[nodiscard]] std::uint32_t pages_freed_by(const PlannedSequence& victim,
                                              const PlannedSequence& candidate) const;
   [[nodiscard]] bool evict_parked(Tick& tick);
@@ -197,6 +197,7 @@ class Planner {
   [[nodiscard]] const PlannedSequence* donor(const PlannedSequence& candidate) const;
   [[nodiscard]] bool waits_for_sibling(const PlannedSequence& candidate) const;
   [[nodiscard]] std::span<const PageName> wanted_names(const PlannedSequence& sequence) const;
+  [[nodiscard]] KvPool::Match find_pages(const PlannedSequence& sequence) const;
   [[nodiscard]] bool waits_for_prefix(const PlannedSequence& candidate) const;
   void fail_hopeless(Tick& tick);
   void refresh_views(Tick& tick) const;
@@ -213,11 +214,14 @@ class Planner {
   [[nodiscard]] std::uint64_t count_held_tokens() const;
   void check_sequence(const PlannedSequence& sequence) const;
   void check_requests() const;
+  void check_host_pages() const;
+  void check_windows() const;
   void check_order() const;
 
   PlannerOptions options_;
   KvPool pool_;
   HostPool host_;
+  KvWindows windows_;  ///< The same for the other layer groups.
   LengthProfile profile_;
   PassModel pass_model_;
   WaitingLine line_;                                         ///< Those that wait and have credit.

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <vector>
 
+#include <tickertape/backend.hpp>
 #include <tickertape/kv_pool.hpp>
 #include <tickertape/options.hpp>
 #include <tickertape/policy.hpp>
@@ -12,8 +14,13 @@
 
 namespace tickertape::actors {
 
+/// One plan that runs and one that the device finds when that is done: more would only make rows
+/// that come to nothing, and arrivals that wait.
+inline constexpr std::uint32_t kMaxPlansUnderWay = 2;
+
 struct PlannerOptions {
-  KvPoolOptions pool;
+  KvPoolOptions pool;               ///< Of the first layer group, which sees everything.
+  std::vector<LayerGroup> windows;  ///< The others. REQUIRES: each has a window and num_pages.
   std::uint32_t max_num_seqs = 64;
   std::uint32_t max_num_batched_tokens = 512;
   std::uint32_t max_model_len = 0;  ///< 0 = what the pool holds.
@@ -28,7 +35,7 @@ struct PlannerOptions {
   std::int64_t max_pass_ns = 500'000'000;  ///< No pass shall, as far as chunks decide it.
 
   PreemptionMethod preemption_method = PreemptionMethod::automatic;
-  std::uint32_t num_host_pages = 0;
+  std::uint32_t num_host_pages = 0;   ///< Of each layer group.
   std::int64_t swap_ns_per_page = 0;  ///< To the host or back, until it was measured; 0 = unknown.
   std::uint32_t max_class_preemptions = 8;  ///< Beyond, no class preempts a sequence any more.
   bool prefix_caching = true;
@@ -41,6 +48,9 @@ struct PlannerOptions {
 
   [[nodiscard]] bool is_static() const noexcept {
     return batching == Batching::static_batch || batching == Batching::static_sorted;
+  }
+  [[nodiscard]] std::uint32_t most_plans_under_way() const noexcept {
+    return overlap ? kMaxPlansUnderWay : 1;
   }
 };
 

@@ -22,6 +22,7 @@ void Planner::fill(EngineStats& stats) const {
   stats.held_places = std::uint64_t{pool_.num_held()} * pool_.options().page_size;
   stats.host_pages_total = host_.num_pages();
   stats.host_pages_free = host_.num_free();
+  windows_.add_to(stats);
   stats.ticks = tick_;
   stats.recompute_preemptions = counters_.recompute_preemptions;
   stats.swap_preemptions = counters_.swap_preemptions;
@@ -46,9 +47,12 @@ std::uint64_t Planner::count_held_tokens() const {
   std::uint64_t num_entries = 0;
   for (const PlannedSequence* sequence : running_) {
     num_computed += sequence->view.num_computed;
+    num_computed += windows_.num_tokens_of(sequence->view.id, sequence->view.num_computed);
     num_entries += sequence->view.pages;
+    num_entries += windows_.num_pages_of(sequence->view.id);
   }
-  return num_computed - (num_entries - pool_.num_held()) * pool_.options().page_size;
+  const std::uint64_t num_held = std::uint64_t{pool_.num_held()} + windows_.num_held();
+  return num_computed - (num_entries - num_held) * pool_.options().page_size;
 }
 
 void Planner::check() const {
@@ -59,21 +63,70 @@ void Planner::check() const {
   std::set<SlotId> slots(free_slots_);
   std::size_t owners = 0;
   TICKERTAPE_ASSERT(under_way_.size() <= kMaxPlansUnderWay);
-  std::size_t on_host = 0;
-  for (const UnderWay& plan : under_way_) on_host += plan.host_pages.size();
   for (const auto& [id, sequence] : sequences_) {
     check_sequence(sequence);
     owners += sequence.table.empty() ? 0 : 1;
-    on_host += sequence.swapped.pages.size();
     if (sequence.running) TICKERTAPE_ASSERT(slots.insert(sequence.slot).second);
   }
   TICKERTAPE_ASSERT(owners == pool_.num_owners());
-  TICKERTAPE_ASSERT(on_host + host_.num_free() == host_.num_pages());
+  check_host_pages();
+  check_windows();
   for (const auto& [name, owner] : being_computed_) {
     const PlannedSequence& sequence = sequences_.at(owner);
     TICKERTAPE_ASSERT(sequence.running);
     const auto from = sequence.names.begin() + sequence.num_named;
     TICKERTAPE_ASSERT(std::find(from, sequence.names.end(), name) != sequence.names.end());
+  }
+}
+
+void Planner::check_host_pages() const {
+  std::vector<std::size_t> counts(1 + windows_.size());
+  const auto count = [&](const SwappedOut& swapped) {
+    counts[0] += swapped.pages.size();
+    for (std::size_t i = 0; i < swapped.windows.size(); ++i) {
+      counts.at(i + 1) += swapped.windows[i].size();
+    }
+  };
+  for (const UnderWay& plan : under_way_) {
+    for (const SwappedOut& swapped : plan.swapped_in) count(swapped);
+  }
+  for (const auto& [id, sequence] : sequences_) count(sequence.swapped);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const HostPool& host = i == 0 ? host_ : windows_.host_pool(i - 1);
+    TICKERTAPE_ASSERT(counts[i] + host.num_free() == host.num_pages());
+  }
+}
+
+/// Of everybody who runs, what the next row sees is there and what it writes is its own; and there
+/// is room for all that may still come.
+void Planner::check_windows() const {
+  const std::uint32_t page_size = pool_.options().page_size;
+  for (std::size_t group = 0; group < windows_.size(); ++group) {
+    const KvPool& pool = windows_.pool(group);
+    const std::uint32_t window = options_.windows[group].window;
+    pool.check();
+    std::size_t num_owners = 0;
+    std::uint64_t most = 0;
+    for (const PlannedSequence* sequence : running_) {
+      const SequenceView& view = sequence->view;
+      const std::span<const PageId> table = pool.pages(view.id);
+      num_owners += table.empty() ? 0 : 1;
+      TICKERTAPE_ASSERT(sequence->next_position() <= table.size() * page_size);
+      const std::uint32_t next = view.num_computed / page_size;
+      const std::uint32_t first =
+          view.num_computed < window ? 0 : (view.num_computed + 1 - window) / page_size;
+      for (std::uint32_t i = first; i < table.size(); ++i) {
+        TICKERTAPE_ASSERT(table[i] != kNoPage);
+        TICKERTAPE_ASSERT(i < next || pool.references(table[i]) == 1);
+        TICKERTAPE_ASSERT(i != next || pool.name_of(table[i]) == 0);
+      }
+      if (options_.is_static()) continue;
+      most += windows_.most_pages(group, view);
+      const auto num_held =
+          std::count_if(table.begin(), table.end(), [](PageId page) { return page != kNoPage; });
+      TICKERTAPE_ASSERT(num_held <= std::int64_t{windows_.most_pages(group, view)});
+    }
+    TICKERTAPE_ASSERT(num_owners == pool.num_owners() && most <= pool.options().num_pages);
   }
 }
 

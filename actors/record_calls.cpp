@@ -48,6 +48,9 @@ void CallMemory::remember(const std::vector<RowDone>& done) {
 
 void CallWriter::settings(const ScheduleSettings& settings) {
   each_field(writer_, settings);
+  const std::vector<LayerGroup>& windows = settings.planner.windows;
+  writer_(windows.size());
+  for (const LayerGroup& group : windows) each_field(writer_, group);
   writer_(settings.planner.lengths != nullptr);
   if (!settings.planner.lengths) return;
   lengths(settings.planner.lengths->all);
@@ -145,6 +148,8 @@ ScheduleSettings CallReader::settings(std::span<const char> block) {
   RecordReader reader(block);
   ScheduleSettings settings;
   each_field(reader, settings);
+  settings.planner.windows.resize(reader.count());
+  for (LayerGroup& group : settings.planner.windows) each_field(reader, group);
   bool has_lengths = false;
   reader(has_lengths);
   if (has_lengths) {

@@ -11,6 +11,7 @@ namespace tickertape::actors {
 template <class T, class Of>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Of>;
 
+/// All but the layer groups that have windows.
 template <class Visit, MaybeConst<ScheduleSettings> T>
 void each_field(Visit& visit, T& settings) {
   auto& planner = settings.planner;
@@ -38,6 +39,13 @@ void each_field(Visit& visit, T& settings) {
   visit(settings.admission_buffer);
   visit(settings.scheduling);
   visit(settings.priority_ageing_ns);
+}
+
+/// Of a layer group that has a window.
+template <class Visit, MaybeConst<LayerGroup> T>
+void each_field(Visit& visit, T& group) {
+  visit(group.window);
+  visit(group.num_pages);
 }
 
 /// All but the names.

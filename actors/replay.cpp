@@ -163,6 +163,12 @@ ReplayReport replay(const std::filesystem::path& file, const ReplayOptions& opti
   try {
     const actors::ScheduleSettings settings =
         actors::changed(actors::CallReader::settings(*first), options);
+    const std::uint64_t longest = actors::longest_sequence(settings.planner);
+    if (settings.planner.max_model_len > longest) {
+      actors::refuse(file,
+                     "has sequences of up to " + std::to_string(settings.planner.max_model_len) +
+                         " tokens; with this batching its pools hold " + std::to_string(longest));
+    }
     actors::Replayer replayer(settings.build());
     actors::CallReader calls;
     bool goes_on = true;

@@ -88,7 +88,8 @@ void Planner::form_batch(Tick& tick) {
     const std::uint32_t answer = std::max(longest_answer, view.max_tokens - view.prompt_tokens);
     // As in one tensor of batch x (longest prompt + longest answer): it never preempts.
     const std::uint64_t pages = pool_.pages_for(std::min(prompt + answer, options_.max_model_len));
-    if ((members.size() + 1) * pages > pool_.num_available()) break;
+    const std::uint32_t num_available = std::min(pool_.num_available(), windows_.num_available());
+    if ((members.size() + 1) * pages > num_available) break;
     longest_prompt = prompt;
     longest_answer = answer;
     members.push_back(&sequence);
@@ -99,9 +100,11 @@ void Planner::form_batch(Tick& tick) {
   for (PlannedSequence* sequence : members) {
     leave_line(*sequence);
     const SequenceView& view = sequence->view;
-    const bool grown =
-        pool_.grow(view.id, std::min(longest_prompt + longest_answer, options_.max_model_len));
+    const std::uint32_t num_places =
+        std::min(longest_prompt + longest_answer, options_.max_model_len);
+    const bool grown = pool_.grow(view.id, num_places);
     TICKERTAPE_ASSERT(grown);
+    windows_.grow(view.id, num_places);
     profile_.reached(view);
     take_place(tick, *sequence);
     PlanOpened& opened = tick.plan.opened.emplace_back();

@@ -10,6 +10,19 @@
 #include "actors/tags.hpp"
 
 namespace tickertape::actors {
+namespace {
+
+/// Those of the rows [first, end).
+PageTables tables_of(const PageTables& tables, std::size_t first, std::size_t end) {
+  PageTables part;
+  const std::uint32_t first_page = tables.offsets[first];
+  part.pages.assign(tables.pages.begin() + first_page, tables.pages.begin() + tables.offsets[end]);
+  part.offsets.reserve(end - first + 1);
+  for (std::size_t i = first; i <= end; ++i) part.offsets.push_back(tables.offsets[i] - first_page);
+  return part;
+}
+
+}  // namespace
 
 StepperActor::StepperActor(Backend& backend, LaneHost& host, LanePort& port, Plans& plans,
                            AllocatorInbox& allocator, StepperOptions options)
@@ -90,18 +103,24 @@ void StepperActor::note_idle(const Plan& plan) {
 
 void StepperActor::start_moves(Pass& pass) {
   pass.first_move = next_ticket_;
-  move(pass, pass.plan.swap_out, &Backend::swap_out);
-  move(pass, pass.plan.swap_in, &Backend::swap_in);
+  move(pass, &GroupPlan::swap_out, &Backend::swap_out);
+  move(pass, &GroupPlan::swap_in, &Backend::swap_in);
   pass.num_swaps = pass.num_pending;
-  move(pass, pass.plan.copies, &Backend::copy_pages);
+  move(pass, &GroupPlan::copies, &Backend::copy_pages);
 }
 
-void StepperActor::move(Pass& pass, const std::vector<PageCopy>& copies,
+void StepperActor::move(Pass& pass, std::vector<PageCopy> GroupPlan::* copies,
                         void (Backend::*operation)(Ticket, std::span<const PageMove>)) {
-  if (copies.empty()) return;
   std::vector<PageMove> moves;
-  moves.reserve(copies.size());
-  for (const PageCopy& copy : copies) moves.push_back(PageMove{0, copy.from, copy.to});
+  moves.reserve(pass.plan.count(copies));
+  std::uint32_t group = 0;
+  const auto add = [&](const GroupPlan& of) {
+    for (const PageCopy& copy : of.*copies) moves.push_back(PageMove{group, copy.from, copy.to});
+    ++group;
+  };
+  add(pass.plan);
+  for (const GroupPlan& of : pass.plan.windows) add(of);
+  if (moves.empty()) return;
   ++pass.num_pending;
   (backend_.*operation)(next_ticket_++, moves);
 }
@@ -170,13 +189,12 @@ std::shared_ptr<Sequence> StepperActor::leave_slot(SequenceId id) {
 
 Batch StepperActor::make_batch(const Plan& plan, std::size_t first, std::size_t end) const {
   Batch batch;
-  PageTables& tables = batch.page_tables.emplace_back();
-  const std::uint32_t first_page = plan.tables.offsets[first];
-  const std::uint32_t end_page = plan.tables.offsets[end];
-  tables.pages.assign(plan.tables.pages.begin() + first_page, plan.tables.pages.begin() + end_page);
+  batch.page_tables.push_back(tables_of(plan.tables, first, end));
+  for (const GroupPlan& group : plan.windows) {
+    batch.page_tables.push_back(tables_of(group.tables, first, end));
+  }
   batch.rows.reserve(end - first);
   for (std::size_t i = first; i < end; ++i) {
-    tables.offsets.push_back(plan.tables.offsets[i] - first_page);
     const PlanRow& planned = plan.rows[i];
     const Sequence& sequence = *slots_[planned.slot];
     TICKERTAPE_ASSERT(sequence.id == planned.id);
@@ -197,7 +215,6 @@ Batch StepperActor::make_batch(const Plan& plan, std::size_t first, std::size_t 
     }
     batch.rows.push_back(row);
   }
-  tables.offsets.push_back(end_page - first_page);
   return batch;
 }
 

@@ -60,7 +60,7 @@ class StepperActor {
   void start_pass(Plan plan);
   void note_idle(const Plan& plan);
   void start_moves(Pass& pass);
-  void move(Pass& pass, const std::vector<PageCopy>& copies,
+  void move(Pass& pass, std::vector<PageCopy> GroupPlan::* copies,
             void (Backend::*operation)(Ticket, std::span<const PageMove>));
   void end_operation(Ticket ticket);
   /// Null when it has none.

@@ -106,6 +106,39 @@ BOOST_AUTO_TEST_CASE(every_policy_keeps_every_promise) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(layer_groups_with_windows_keep_every_promise) {
+  const std::uint64_t first = setting("TICKERTAPE_SEED", 1);
+  const std::uint64_t count =
+      std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 2000);
+  EngineStats sum;
+  std::uint64_t num_broken = 0;
+  std::uint64_t num_released = 0;
+  std::uint64_t copied_pages = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const WorldResult result = World(WorldOptions::draw_windows(seed)).run();
+    if (!result.broken.empty() && ++num_broken <= 5) BOOST_ERROR(result.broken);
+    add(sum, result.stats);
+    num_released += result.num_released;
+    copied_pages += result.copied_pages;
+  }
+  BOOST_TEST(num_broken == 0U);
+  std::cout << count << " seeds with windows: " << num_released
+            << " rows without their first pages, " << sum.recompute_preemptions << " recomputed, "
+            << sum.swap_preemptions << " swapped out, " << sum.pages_swapped_in
+            << " pages swapped in, " << sum.prefix_hits << " tokens found, " << copied_pages
+            << " pages copied\n";
+  if (count < 1000) return;
+  BOOST_TEST(num_released > 10000U);
+  BOOST_TEST(sum.recompute_preemptions > 500U);
+  BOOST_TEST(sum.swap_preemptions > 500U);
+  BOOST_TEST(sum.pages_swapped_in > 1000U);
+  BOOST_TEST(sum.prefix_hits > 2000U);
+  BOOST_TEST(copied_pages > 500U);
+  for (std::size_t i = 1; i < sum.finished.size(); ++i) {
+    BOOST_TEST(sum.finished[i] > 10U, "ends of kind " << i);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_seed_replays_to_the_same_digest) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     BOOST_TEST(run_world(seed).digest == run_world(seed).digest);
@@ -117,7 +150,8 @@ BOOST_AUTO_TEST_CASE(every_seed_can_be_recorded_and_planned_again) {
                     ("tickertape_sim_" + std::to_string(::getpid()) + ".rec");
   std::uint64_t num_plans = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    WorldOptions options = WorldOptions::draw_policies(seed);
+    WorldOptions options =
+        seed % 4 == 0 ? WorldOptions::draw_windows(seed) : WorldOptions::draw_policies(seed);
     options.record = file.string();
     BOOST_TEST(World(options).run().broken == "");
     const tickertape::ReplayReport report = tickertape::replay(file);

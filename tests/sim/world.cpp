@@ -112,6 +112,24 @@ WorldOptions WorldOptions::draw_policies(std::uint64_t seed) {
   return options;
 }
 
+WorldOptions WorldOptions::draw_windows(std::uint64_t seed) {
+  WorldOptions options = draw_policies(seed);
+  runtime::SimScheduler dice(seed * 49979687 + 11);
+  const auto draw = [&](std::uint64_t limit) {
+    return static_cast<std::uint32_t>(dice.random(limit));
+  };
+  const std::uint32_t num_groups = 1 + draw(2);
+  for (std::uint32_t i = 0; i < num_groups; ++i) {
+    LayerGroup group;
+    group.window = 1 + draw(24);
+    // As much as a long chunk needs, or as little as keeps the context short.
+    const std::uint32_t seen = (group.window + options.max_num_batched_tokens) / options.page_size;
+    group.num_pages = 2 + draw(4) + (dice.random(2) == 0 ? seen : 40 / options.page_size);
+    options.fake.windows.push_back(group);
+  }
+  return options;
+}
+
 World::World(WorldOptions options)
     : options_(std::move(options)),
       scheduler_(options_.seed),
@@ -128,13 +146,16 @@ World::World(WorldOptions options)
   backend.max_num_batched_tokens = options_.max_num_batched_tokens;
   backend.num_host_pages = options_.num_host_pages;
   backend_ = model_->make_backend(backend, *host_, parallel_);
-  lane_.emplace(lane_options(), *host_, *backend_, port_);
+  EngineOptions engine = engine_options();
+  engine.max_model_len = actors::resolve_max_model_len(engine, model_->info(), backend_->info());
+  lane_.emplace(actors::lane_options(engine, backend_->info(), model_->tokenizer().get()), *host_,
+                *backend_, port_);
   lane_->allocator().on_plan = [this](const actors::Planner& planner, const actors::Plan& plan) {
     plan_made(planner, plan);
   };
 
   actors::IntakeOptions intake;
-  intake.limits.max_model_len = options_.num_pages * options_.page_size;
+  intake.limits.max_model_len = *engine.max_model_len;
   intake.limits.vocab_size = options_.fake.vocab_size;
   intake.limits.max_num_seqs = options_.max_num_seqs;
   intake_.emplace(
@@ -148,11 +169,10 @@ World::World(WorldOptions options)
   scope_.emplace(scheduler_, 30);
 }
 
-actors::LaneOptions World::lane_options() const {
+EngineOptions World::engine_options() const {
   EngineOptions engine;
   engine.max_num_seqs = options_.max_num_seqs;
   engine.max_num_batched_tokens = options_.max_num_batched_tokens;
-  engine.max_model_len = options_.num_pages * options_.page_size;
   engine.batching = options_.batching;
   engine.static_batch_wait_ms = 20;
   engine.prefill_chunk = options_.prefill_chunk;
@@ -165,7 +185,7 @@ actors::LaneOptions World::lane_options() const {
   engine.overlap = options_.overlap;
   engine.park_grace_s = 0.1;
   engine.stall_timeout_s = static_cast<double>(kStallTimeout) / 1e9;
-  return actors::lane_options(engine, backend_->info(), model_->tokenizer().get());
+  return engine;
 }
 
 World::~World() {
@@ -235,6 +255,13 @@ void World::judge_plan(const actors::Planner& planner, const actors::Plan& plan)
   if (keeps_promise && !plan.preempted.empty()) breaks("a reservation did not hold");
   if (!plan.swap_out.empty() && planner.options().is_static())
     breaks("a static batch was preempted");
+  for (const actors::GroupPlan& group : plan.windows) {
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+      const std::uint32_t first = group.tables.offsets[i];
+      if (group.tables.offsets[i + 1] == first) breaks("a row has no pages");
+      result_.num_released += group.tables.pages.at(first) == kNoPage ? 1 : 0;
+    }
+  }
 }
 
 Request World::make_request(Reader& reader) {
@@ -459,9 +486,12 @@ void World::judge_pool() {
   planner.check();
   if (stopped_) return;
   if (planner.num_running() + planner.num_waiting() != 0) breaks("somebody is left in the tables");
-  if (planner.pool().num_available() != options_.num_pages) breaks("pages are missing at the end");
-  if (planner.host_pool().num_free() != planner.host_pool().num_pages()) {
-    breaks("host pages are missing at the end");
+  for (std::size_t group = 0; group <= planner.windows().size(); ++group) {
+    const KvPool& pool = group == 0 ? planner.pool() : planner.windows().pool(group - 1);
+    const actors::HostPool& host =
+        group == 0 ? planner.host_pool() : planner.windows().host_pool(group - 1);
+    if (pool.num_available() != pool.options().num_pages) breaks("pages are missing at the end");
+    if (host.num_free() != host.num_pages()) breaks("host pages are missing at the end");
   }
   if (port_->counters().queued_requests != 0 || port_->counters().queued_tokens != 0) {
     breaks("the queue's counters did not come back to zero");

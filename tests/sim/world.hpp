@@ -53,6 +53,8 @@ struct WorldOptions {
   static WorldOptions draw(std::uint64_t seed);
   /// The same with a batching mode and policies of its own.
   static WorldOptions draw_policies(std::uint64_t seed);
+  /// And with layer groups that have windows.
+  static WorldOptions draw_windows(std::uint64_t seed);
 };
 
 /// What a run came to; `broken` names the first promise that was not kept.
@@ -65,6 +67,7 @@ struct WorldResult {
   std::uint64_t parked_seen = 0;
   std::uint64_t copied_pages = 0;
   std::uint64_t stopped_by_string = 0;
+  std::uint64_t num_released = 0;  ///< Rows without the pages that lie before a window.
   EngineStats stats;
   std::uint64_t ticks = 0;
 };
@@ -105,7 +108,7 @@ class World {
   void draw_choices(Reader& reader, Request& request);
   void draw_prefix(Reader& reader, Request& request);
   void judge_plan(const actors::Planner& planner, const actors::Plan& plan);
-  [[nodiscard]] actors::LaneOptions lane_options() const;
+  [[nodiscard]] EngineOptions engine_options() const;
   runtime::Task<> live(Reader& reader);
   runtime::Task<> read_all(Reader& reader);
   runtime::Task<bool> read_once(Reader& reader);
