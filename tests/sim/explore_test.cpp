@@ -124,11 +124,12 @@ class World {
         }
       }
     }
-    if (planner_.pool().num_available() != planner_.pool().options().num_pages) {
-      return "pages are missing";
-    }
-    if (planner_.host_pool().num_free() != planner_.host_pool().num_pages()) {
-      return "host pages are missing";
+    const KvWindows& windows = planner_.windows();
+    for (std::size_t group = 0; group <= windows.size(); ++group) {
+      const KvPool& pool = group == 0 ? planner_.pool() : windows.pool(group - 1);
+      const HostPool& host = group == 0 ? planner_.host_pool() : windows.host_pool(group - 1);
+      if (pool.num_available() != pool.options().num_pages) return "pages are missing";
+      if (host.num_free() != host.num_pages()) return "host pages are missing";
     }
     return broken_;
   }
@@ -161,9 +162,15 @@ class World {
           mix(value);
         }
         for (const PageId page : sequence->table) mix(page + 1);
+        for (std::size_t i = 0; i < planner_.windows().size(); ++i) {
+          for (const PageId page : planner_.windows().pool(i).pages(view.id)) mix(page + 1);
+        }
       }
     }
     mix(planner_.pool().num_cached());
+    for (std::size_t i = 0; i < planner_.windows().size(); ++i) {
+      mix(planner_.windows().pool(i).num_cached());
+    }
     return hash;
   }
 
@@ -362,6 +369,18 @@ std::vector<Case> cases() {
     c.options.order = fair_order();
   });
   add("iteration", [](Case& c) { c.options.batching = Batching::iteration; });
+  add("windows, names, swap", [](Case& c) {
+    c.options.windows = {LayerGroup{1, 2, 0, 5}};
+    c.options.prefix_caching = true;
+    for (NewRequest& request : c.requests) request.names = {101};
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 3;
+  });
+  add("windows of one token, classes, choices", [](Case& c) {
+    c.options.windows = {LayerGroup{1, 1, 0, 5}, LayerGroup{1, 3, 0, 6}};
+    c.options.order = priority_order(1'000'000);
+    c.requests[1].num_choices = 2;
+  });
   const std::size_t num_continuous = all.size();
   for (std::size_t i = 0; i < num_continuous; ++i) {
     Case ahead = all[i];
@@ -374,6 +393,11 @@ std::vector<Case> cases() {
     c.requests[0].needs_host = true;
   });
   add("static", [](Case& c) {
+    c.options.batching = Batching::static_batch;
+    c.options.static_batch_wait_ns = 100;
+  });
+  add("windows, static", [](Case& c) {
+    c.options.windows = {LayerGroup{1, 2, 0, 3}};
     c.options.batching = Batching::static_batch;
     c.options.static_batch_wait_ns = 100;
   });
