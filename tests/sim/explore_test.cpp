@@ -388,6 +388,13 @@ std::vector<Case> cases() {
     ahead.options.overlap = true;
     all.push_back(std::move(ahead));
   }
+  add("windows, chunks, overlap", [](Case& c) {
+    c.options.pool.num_pages = 8;
+    c.options.windows = {LayerGroup{1, 2, 0, 9}};
+    c.options.overlap = true;
+    c.requests[1].prompt_tokens = 12;
+    c.requests[1].max_tokens = 14;
+  });
   add("host state, overlap", [](Case& c) {
     c.options.overlap = true;
     c.requests[0].needs_host = true;

@@ -2,8 +2,8 @@ tickertape_test(actors_core
   SOURCES actors/kv_pool_test.cpp actors/planner_test.cpp actors/intake_test.cpp
           actors/request_actor_test.cpp actors/stop_matcher_test.cpp actors/choices_test.cpp
           actors/simulation_test.cpp actors/batching_test.cpp
-          actors/memory_policy_test.cpp actors/make_way_test.cpp actors/recording_test.cpp actors/overlap_test.cpp
-          actors/length_profile_file_test.cpp
+          actors/memory_policy_test.cpp actors/make_way_test.cpp actors/recording_test.cpp
+          actors/overlap_test.cpp actors/length_profile_file_test.cpp actors/windows_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
   LABELS unit coroutines asan)
 tickertape_test(actors_engine
