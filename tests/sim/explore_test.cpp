@@ -321,100 +321,115 @@ Case small_case() {
   return what;
 }
 
-std::vector<Case> cases() {
+/// Cases, each a change of the small one.
+struct Cases {
   std::vector<Case> all;
-  const auto add = [&](const std::string& name, auto change) {
-    Case what = small_case();
+
+  void add(const std::string& name, void (*change)(Case&)) {
+    Case& what = all.emplace_back(small_case());
     what.name = name;
     change(what);
-    all.push_back(std::move(what));
-  };
-  add("recompute", [](Case&) {});
-  add("swap", [](Case& c) {
-    c.options.preemption_method = PreemptionMethod::swap;
-    c.options.num_host_pages = 3;
-  });
-  add("auto, predicted", [](Case& c) {
-    c.options.num_host_pages = 4;
-    c.options.admission = predicted_admission(0.9, 0.05);
-  });
-  add("reserve", [](Case& c) { c.options.admission = reserve_admission(); });
-  add("classes, swap", [](Case& c) {
-    c.options.order = priority_order(1'000'000);
-    c.options.preemption_method = PreemptionMethod::swap;
-    c.options.num_host_pages = 4;
-  });
-  add("names, recompute", [](Case& c) {
-    c.options.prefix_caching = true;
-    for (NewRequest& request : c.requests) request.names = {101};
-  });
-  add("names, classes, swap", [](Case& c) {
-    c.options.prefix_caching = true;
-    for (NewRequest& request : c.requests) request.names = {101};
-    c.options.order = priority_order(1'000'000);
-    c.options.preemption_method = PreemptionMethod::swap;
-    c.options.num_host_pages = 4;
-  });
-  add("choices", [](Case& c) { c.requests[1].num_choices = 2; });
-  add("choices, swap, fair", [](Case& c) {
-    c.requests[1].num_choices = 2;
-    c.options.preemption_method = PreemptionMethod::swap;
-    c.options.num_host_pages = 4;
-    c.options.order = fair_order();
-  });
-  add("clients, swap", [](Case& c) {
-    for (NewRequest& request : c.requests) request.client = request.id == 5 ? 2 : 1;
-    c.options.preemption_method = PreemptionMethod::swap;
-    c.options.num_host_pages = 4;
-    c.options.order = fair_order();
-  });
-  add("iteration", [](Case& c) { c.options.batching = Batching::iteration; });
-  add("windows, names, swap", [](Case& c) {
+  }
+};
+
+void add_windows(Cases& cases) {
+  cases.add("windows, names, swap", [](Case& c) {
     c.options.windows = {LayerGroup{1, 2, 0, 5}};
     c.options.prefix_caching = true;
     for (NewRequest& request : c.requests) request.names = {101};
     c.options.preemption_method = PreemptionMethod::swap;
     c.options.num_host_pages = 3;
   });
-  add("windows of one token, classes, choices", [](Case& c) {
+  cases.add("windows of one token, classes, choices", [](Case& c) {
     c.options.windows = {LayerGroup{1, 1, 0, 5}, LayerGroup{1, 3, 0, 6}};
     c.options.order = priority_order(1'000'000);
     c.requests[1].num_choices = 2;
   });
-  const std::size_t num_continuous = all.size();
+}
+
+/// They run with and without overlap.
+Cases continuous_cases() {
+  Cases cases;
+  cases.add("recompute", [](Case&) {});
+  cases.add("swap", [](Case& c) {
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 3;
+  });
+  cases.add("auto, predicted", [](Case& c) {
+    c.options.num_host_pages = 4;
+    c.options.admission = predicted_admission(0.9, 0.05);
+  });
+  cases.add("reserve", [](Case& c) { c.options.admission = reserve_admission(); });
+  cases.add("classes, swap", [](Case& c) {
+    c.options.order = priority_order(1'000'000);
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 4;
+  });
+  cases.add("names, recompute", [](Case& c) {
+    c.options.prefix_caching = true;
+    for (NewRequest& request : c.requests) request.names = {101};
+  });
+  cases.add("names, classes, swap", [](Case& c) {
+    c.options.prefix_caching = true;
+    for (NewRequest& request : c.requests) request.names = {101};
+    c.options.order = priority_order(1'000'000);
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 4;
+  });
+  cases.add("choices", [](Case& c) { c.requests[1].num_choices = 2; });
+  cases.add("choices, swap, fair", [](Case& c) {
+    c.requests[1].num_choices = 2;
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 4;
+    c.options.order = fair_order();
+  });
+  cases.add("clients, swap", [](Case& c) {
+    for (NewRequest& request : c.requests) request.client = request.id == 5 ? 2 : 1;
+    c.options.preemption_method = PreemptionMethod::swap;
+    c.options.num_host_pages = 4;
+    c.options.order = fair_order();
+  });
+  cases.add("iteration", [](Case& c) { c.options.batching = Batching::iteration; });
+  return cases;
+}
+
+std::vector<Case> all_cases() {
+  Cases cases = continuous_cases();
+  add_windows(cases);
+  const std::size_t num_continuous = cases.all.size();
   for (std::size_t i = 0; i < num_continuous; ++i) {
-    Case ahead = all[i];
+    Case ahead = cases.all[i];
     ahead.name += ", overlap";
     ahead.options.overlap = true;
-    all.push_back(std::move(ahead));
+    cases.all.push_back(std::move(ahead));
   }
-  add("windows, chunks, overlap", [](Case& c) {
+  cases.add("host state, overlap", [](Case& c) {
+    c.options.overlap = true;
+    c.requests[0].needs_host = true;
+  });
+  cases.add("static", [](Case& c) {
+    c.options.batching = Batching::static_batch;
+    c.options.static_batch_wait_ns = 100;
+  });
+  cases.add("windows, chunks, overlap", [](Case& c) {
     c.options.pool.num_pages = 8;
     c.options.windows = {LayerGroup{1, 2, 0, 9}};
     c.options.overlap = true;
     c.requests[1].prompt_tokens = 12;
     c.requests[1].max_tokens = 14;
   });
-  add("host state, overlap", [](Case& c) {
-    c.options.overlap = true;
-    c.requests[0].needs_host = true;
-  });
-  add("static", [](Case& c) {
-    c.options.batching = Batching::static_batch;
-    c.options.static_batch_wait_ns = 100;
-  });
-  add("windows, static", [](Case& c) {
+  cases.add("windows, static", [](Case& c) {
     c.options.windows = {LayerGroup{1, 2, 0, 3}};
     c.options.batching = Batching::static_batch;
     c.options.static_batch_wait_ns = 100;
   });
-  return all;
+  return cases.all;
 }
 
 BOOST_AUTO_TEST_CASE(every_interleaving_of_small_worlds) {
   const char* const text = std::getenv("TICKERTAPE_STATES");
   const std::size_t limit = text == nullptr ? 4000 : std::strtoull(text, nullptr, 10);
-  for (const Case& what : cases()) {
+  for (const Case& what : all_cases()) {
     const std::size_t count = explore(what, limit);
     std::cout << what.name << ": " << count << " states\n";
     BOOST_TEST(count > 500U, what.name);

@@ -15,6 +15,7 @@
 
 #include "actors/record_bytes.hpp"
 #include "actors/record_calls.hpp"
+#include "actors/schedule_recorder.hpp"
 
 using namespace tickertape;
 
@@ -196,6 +197,28 @@ BOOST_AUTO_TEST_CASE(another_policy_is_found_at_its_first_different_tick) {
   BOOST_TEST(report.difference->what.find(", now ") != std::string::npos);
   changes.admission = Admission::prompt_only;  // As recorded.
   BOOST_TEST(is_whole(replay(file, changes)));
+}
+
+BOOST_AUTO_TEST_CASE(layer_groups_with_windows_are_recorded) {
+  actors::ScheduleSettings settings;
+  settings.planner.pool = KvPoolOptions{64, 16};
+  settings.planner.windows = {LayerGroup{1, 32, 0, 8}, LayerGroup{1, 64, 0, 12}};
+  settings.planner.max_num_batched_tokens = 64;
+  settings.planner.max_model_len = 1024;
+  actors::CallWriter writer;
+  writer.settings(settings);
+  const std::string block = writer.take();
+  const std::vector<LayerGroup> read = actors::CallReader::settings(block).planner.windows;
+  BOOST_TEST_REQUIRE(read.size() == 2U);
+  BOOST_TEST((read[0].window == 32 && read[0].num_pages == 8));
+  BOOST_TEST((read[1].window == 64 && read[1].num_pages == 12));
+
+  constexpr std::uint64_t kLimit = 1 << 20;
+  actors::ScheduleRecorder(file, settings, kLimit).finish();
+  BOOST_TEST(is_whole(replay(file)));
+  ReplayOptions whole_prompts;  // Of 1,024 tokens: 8 pages are too few.
+  whole_prompts.batching = Batching::iteration;
+  BOOST_CHECK_THROW(static_cast<void>(replay(file, whole_prompts)), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_recording_ends_at_its_limit_with_a_mark) {
