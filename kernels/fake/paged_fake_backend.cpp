@@ -114,7 +114,7 @@ BatchResult PagedFakeBackend::run_pass(const Batch& batch) {
     check_row(views.back());
     HistoryHash& history = histories.emplace_back();
     read_back(views.back(), views.back().row->first_position,
-              [&](std::uint32_t, HistoryHash now) { history = now; });
+              [&](std::uint32_t, HistoryHash now, bool) { history = now; });
   }
   for (std::size_t index = 0; index < views.size(); ++index) {
     write_row(views[index], histories[index]);
@@ -215,7 +215,8 @@ void PagedFakeBackend::check_row(const RowView& view) {
 template <class Visit>
 void PagedFakeBackend::read_back(const RowView& view, std::uint32_t end, Visit visit) {
   HistoryHash history;
-  bool told = false;  // One wrong place makes all later ones wrong too.
+  bool told = false;    // One wrong place makes all later ones wrong too.
+  bool is_same = true;  // In all groups, so far.
   const auto look = [&](std::size_t group, std::uint32_t position) {
     if (told) return;
     const std::string wrong = check_place(view, group, position, history);
@@ -227,15 +228,13 @@ void PagedFakeBackend::read_back(const RowView& view, std::uint32_t end, Visit v
     const TokenId id = place == nullptr ? -1 : place->id;
     history.push(id);
     look(0, position);
-    bool is_same = true;
     for (std::size_t group = 1; group < groups_.size(); ++group) {
       if (position < first_visible(groups_[group].window, view.row->first_position)) continue;
       look(group, position);
-      const TokenPlace* seen = groups_[group].device.find(view.tables[group], position);
-      is_same = is_same && seen != nullptr && seen->id == id;
+      const TokenPlace* other = groups_[group].device.find(view.tables[group], position);
+      is_same = is_same && other != nullptr && other->id == id;
     }
-    if (!is_same) history.push(-1);
-    visit(position, history);
+    visit(position, history, is_same);
   }
 }
 
@@ -315,7 +314,8 @@ void PagedFakeBackend::give_output(const RowView& view, BatchResult& result) {
   if (row.output == RowOutput::none) return;
   const std::uint32_t end = row.first_position + row.num_tokens;
   const std::uint32_t first = end - std::min(row.num_outputs, row.num_tokens);
-  read_back(view, end, [&](std::uint32_t position, HistoryHash history) {
+  read_back(view, end, [&](std::uint32_t position, HistoryHash history, bool is_same) {
+    if (!is_same) history.push(-1);
     if (position >= first) give_position(view, position, history, result);
   });
   RowResult& given = result.rows.back();

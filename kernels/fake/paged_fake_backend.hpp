@@ -72,7 +72,8 @@ class PagedFakeBackend final : public Backend {
   void view_ids(const Batch& batch, RowView& view);
   void check_row(const RowView& view);
 
-  /// Reads [0, end) through the tables and calls visit(position, history) after each.
+  /// Reads [0, end) through the tables and calls visit(position, history, is_same) after each:
+  /// whether what the windows show so far agrees.
   template <class Visit>
   void read_back(const RowView& view, std::uint32_t end, Visit visit);
   [[nodiscard]] std::string check_place(const RowView& view, std::size_t group,

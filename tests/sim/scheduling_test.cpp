@@ -179,6 +179,8 @@ BOOST_AUTO_TEST_CASE(seeds_whose_policies_once_found_a_fault) {
   for (const std::uint64_t seed : {160U, 1170U, 5962U}) {
     BOOST_TEST(World(WorldOptions::draw_policies(seed)).run().broken == "");
   }
+  // A swap failed in a window, and the fake took the other group for wrong.
+  BOOST_TEST(World(WorldOptions::draw_windows(17948)).run().broken == "");
 }
 
 BOOST_AUTO_TEST_CASE(all_compilers_agree_on_the_digest) {
