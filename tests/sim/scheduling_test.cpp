@@ -175,8 +175,9 @@ BOOST_AUTO_TEST_CASE(seeds_that_once_found_a_fault) {
 
 BOOST_AUTO_TEST_CASE(seeds_whose_policies_once_found_a_fault) {
   // 160: pages counted as freed that the urgent one wanted itself; 1170: a prompt shared by one
-  // whose pages were just coming back; 5962: pages of a failed swap went into the prefix cache.
-  for (const std::uint64_t seed : {160U, 1170U, 5962U}) {
+  // whose pages were just coming back; 5962: pages of a failed swap went into the prefix cache;
+  // 105359: this world took a parked one that gave way for a reservation that did not hold.
+  for (const std::uint64_t seed : {160U, 1170U, 5962U, 105359U}) {
     BOOST_TEST(World(WorldOptions::draw_policies(seed)).run().broken == "");
   }
   // A swap failed in a window, and the fake took the other group for wrong.
