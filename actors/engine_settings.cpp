@@ -156,7 +156,8 @@ LaneOptions lane_options(const EngineOptions& options, const BackendInfo& backen
   settings.priority_ageing_ns = to_ns(options.priority_ageing_s);
   if (!options.length_profile.empty()) {
     lane.length_profile = options.length_profile;
-    auto lengths = std::make_shared<const SharedLengths>(read_length_profile(options.length_profile));
+    auto lengths =
+        std::make_shared<const SharedLengths>(read_length_profile(options.length_profile));
     write_length_profile(options.length_profile, *lengths);  // Refused now, not at the end.
     settings.planner.lengths = std::move(lengths);
   }

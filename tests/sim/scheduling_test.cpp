@@ -190,11 +190,7 @@ BOOST_AUTO_TEST_CASE(all_compilers_agree_on_the_digest) {
     digest = digest * 1099511628211ULL ^ run_world(seed).digest;
     digest = digest * 1099511628211ULL ^ World(WorldOptions::draw_policies(seed)).run().digest;
   }
-<<<<<<< HEAD
-  BOOST_TEST(digest == 3958892491642202879U);
-=======
-  BOOST_TEST(digest == 17178821222620931429U);
->>>>>>> 108eebc (actors: under fair, who has fewer places takes one)
+  BOOST_TEST(digest == 5591528747323470503U);
 }
 
 }  // namespace
