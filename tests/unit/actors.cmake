@@ -4,6 +4,7 @@ tickertape_test(actors_core
           actors/simulation_test.cpp actors/batching_test.cpp
           actors/memory_policy_test.cpp actors/make_way_test.cpp actors/recording_test.cpp
           actors/overlap_test.cpp actors/length_profile_file_test.cpp actors/windows_test.cpp
+          actors/bounded_wait_test.cpp
   LIBS tickertape_actors tickertape_kernels tickertape_runtime
   LABELS unit coroutines asan)
 tickertape_test(actors_engine
