@@ -1,5 +1,5 @@
 tickertape_test(actors_core
-  SOURCES actors/kv_pool_test.cpp actors/planner_test.cpp actors/intake_test.cpp
+  SOURCES actors/kv_pool_test.cpp actors/kv_pool_names_test.cpp actors/planner_test.cpp actors/intake_test.cpp
           actors/request_actor_test.cpp actors/stop_matcher_test.cpp actors/choices_test.cpp
           actors/simulation_test.cpp actors/batching_test.cpp
           actors/memory_policy_test.cpp actors/make_way_test.cpp actors/recording_test.cpp
