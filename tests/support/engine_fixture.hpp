@@ -60,6 +60,19 @@ inline Request varied_request(std::uint32_t which, std::uint32_t max_tokens = 40
   return request;
 }
 
+/// A greedy request of exactly these lengths, with a prompt of its own for every `which`.
+inline Request exact_request(std::uint32_t which, std::uint32_t prompt, std::uint32_t max_tokens) {
+  Request request;
+  for (std::uint32_t i = 0; i < prompt; ++i) {
+    request.prompt_ids.push_back(static_cast<TokenId>(1 + (which * 31 + i * 17) % 200));
+  }
+  request.max_tokens = max_tokens;
+  request.sampling.temperature = 0;
+  request.sampling.seed = which;
+  request.sampling.ignore_eos = true;
+  return request;
+}
+
 struct Answer {
   std::vector<TokenId> ids;
   std::string text;

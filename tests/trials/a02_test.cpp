@@ -14,18 +14,6 @@ constexpr std::uint32_t kPrompt = 300;
 constexpr std::uint32_t kChunk = 64;
 constexpr std::uint32_t kAnswer = 8;
 
-Request long_prompt(std::uint32_t which) {
-  Request request;
-  for (std::uint32_t i = 0; i < kPrompt; ++i) {
-    request.prompt_ids.push_back(static_cast<TokenId>(1 + (which * 53 + i * 7) % 200));
-  }
-  request.max_tokens = kAnswer;
-  request.sampling.temperature = 0;
-  request.sampling.seed = which;
-  request.sampling.ignore_eos = true;
-  return request;
-}
-
 void trial(std::uint32_t at_once, Admission admission) {
   EngineOptions options = tiny_options();
   options.max_num_batched_tokens = kChunk;
@@ -41,10 +29,11 @@ void trial(std::uint32_t at_once, Admission admission) {
       BOOST_TEST(view.pages * 16 >= kPrompt, "a02: it runs without room for all of its prompt");
     }
   };
-  for (std::uint32_t i = 0; i < at_once; ++i) engine.submit(long_prompt(i));
+  for (std::uint32_t i = 0; i < at_once; ++i) engine.submit(exact_request(i, kPrompt, kAnswer));
   engine.run();
   for (std::uint32_t i = 0; i < at_once; ++i) {
-    BOOST_TEST(fake.same_as_alone(i, long_prompt(i)), "a02: request " << i << " of " << at_once);
+    BOOST_TEST(fake.same_as_alone(i, exact_request(i, kPrompt, kAnswer)),
+               "a02: request " << i << " of " << at_once);
   }
   // One after the other; the last chunk gives the first token.
   constexpr std::uint64_t kTicksOfOne = (kPrompt + kChunk - 1) / kChunk + kAnswer - 1;

@@ -15,18 +15,6 @@ constexpr std::uint32_t kNumRequests = 6;
 constexpr std::uint32_t kPrompt = 60;
 constexpr std::uint32_t kAnswer = 200;
 
-Request growing(std::uint32_t which) {
-  Request request;
-  for (std::uint32_t i = 0; i < kPrompt; ++i) {
-    request.prompt_ids.push_back(static_cast<TokenId>(1 + (which * 37 + i * 11) % 200));
-  }
-  request.max_tokens = kAnswer;
-  request.sampling.temperature = 0;
-  request.sampling.seed = which;
-  request.sampling.ignore_eos = true;
-  return request;
-}
-
 void trial(Admission admission, PreemptionMethod method) {
   EngineOptions options = tiny_options();
   options.admission = admission;
@@ -40,12 +28,13 @@ void trial(Admission admission, PreemptionMethod method) {
     });
     BOOST_TEST((plan.preempted.empty() || samples), "a04: a tick preempts and gives no token");
   };
-  for (std::uint32_t i = 0; i < kNumRequests; ++i) engine.submit(growing(i));
+  for (std::uint32_t i = 0; i < kNumRequests; ++i)
+    engine.submit(exact_request(i, kPrompt, kAnswer));
   engine.run();
 
   std::uint64_t most = 0;
   for (std::uint32_t i = 0; i < kNumRequests; ++i) {
-    BOOST_TEST(fake.same_as_alone(i, growing(i)), "a04: request " << i);
+    BOOST_TEST(fake.same_as_alone(i, exact_request(i, kPrompt, kAnswer)), "a04: request " << i);
     const TickedChoice& choice = engine.answer(i).by_choice[0];
     most = std::max<std::uint64_t>(most, choice.preempted_at.size());
     // Between two preemptions there is a token.

@@ -13,18 +13,6 @@ constexpr std::uint32_t kNumFlowing = 6;  ///< Always in flight.
 constexpr std::uint64_t kFlowEnds = 400;  ///< Ticks.
 constexpr std::uint64_t kComesAt = 50;
 
-Request request_of(std::uint32_t which, std::uint32_t prompt, std::uint32_t answer) {
-  Request request;
-  for (std::uint32_t i = 0; i < prompt; ++i) {
-    request.prompt_ids.push_back(static_cast<TokenId>(1 + (which * 29 + i * 13) % 200));
-  }
-  request.max_tokens = answer;
-  request.sampling.temperature = 0;
-  request.sampling.seed = which;
-  request.sampling.ignore_eos = true;
-  return request;
-}
-
 struct Kind {
   std::uint32_t prompt = 0;
   std::uint32_t answer = 0;
@@ -38,10 +26,12 @@ void trial(Kind flowing, Kind late, Admission admission, std::uint64_t bound) {
   options.prefix_caching = false;
   TickedFake fake(options);
   TickedEngine& engine = *fake.engine;
-  const Request late_one = request_of(1000, late.prompt, late.answer);
+  const Request late_one = exact_request(1000, late.prompt, late.answer);
   const std::size_t wanted = engine.submit_at(kComesAt, late_one);
   std::uint32_t num_sent = 0;
-  const auto send = [&] { engine.submit(request_of(num_sent++, flowing.prompt, flowing.answer)); };
+  const auto send = [&] {
+    engine.submit(exact_request(num_sent++, flowing.prompt, flowing.answer));
+  };
   std::uint32_t num_ended_before = 0;
   std::uint32_t num_ended_after = 0;
   engine.on_end = [&](std::size_t which) {

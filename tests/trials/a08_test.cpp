@@ -13,15 +13,8 @@ using namespace tickertape::test;
 constexpr std::int64_t kTickNs = 1'000'000;
 
 Request request_of(std::uint32_t which, std::int32_t priority, std::uint32_t answer) {
-  Request request;
-  for (std::uint32_t i = 0; i < 10; ++i) {
-    request.prompt_ids.push_back(static_cast<TokenId>(1 + (which * 43 + i * 5) % 200));
-  }
+  Request request = exact_request(which, 10, answer);
   request.priority = priority;
-  request.max_tokens = answer;
-  request.sampling.temperature = 0;
-  request.sampling.seed = which;
-  request.sampling.ignore_eos = true;
   return request;
 }
 

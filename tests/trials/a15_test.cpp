@@ -11,18 +11,6 @@ using namespace tickertape::test;
 
 constexpr std::uint32_t kPool = 24 * 16;
 
-Request request_of(std::uint32_t which, std::uint32_t prompt) {
-  Request request;
-  for (std::uint32_t i = 0; i < prompt; ++i) {
-    request.prompt_ids.push_back(static_cast<TokenId>(1 + (which * 41 + i * (3 + which)) % 200));
-  }
-  request.max_tokens = 4;
-  request.sampling.temperature = 0;
-  request.sampling.seed = which;
-  request.sampling.ignore_eos = true;
-  return request;
-}
-
 void trial(Admission admission) {
   EngineOptions options = tiny_options();
   options.admission = admission;
@@ -45,11 +33,11 @@ void trial(Admission admission) {
     check_sum();
     BOOST_TEST(engine.stats().pages_held == 0U);
   };
-  for (std::uint32_t i = 0; i < 30; ++i) ask(request_of(i, 200));
+  for (std::uint32_t i = 0; i < 30; ++i) ask(exact_request(i, 200, 4));
   // Nearly all of it; with room for the longest, each takes the whole pool.
   BOOST_TEST(engine.stats().pages_cached >= (admission == Admission::max_len ? 12U : 20U));
-  ask(request_of(99, kPool - 4));
-  ask(request_of(7, 200));
+  ask(exact_request(99, kPool - 4, 4));
+  ask(exact_request(7, 200, 4));
   BOOST_TEST(engine.stats().preemptions == 0U);
   BOOST_TEST(fake.probe->violations() == 0U, fake.probe->first_violation());
 }
