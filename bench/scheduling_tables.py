@@ -10,7 +10,7 @@ docs/results. Time is virtual: the figures do not depend on the machine.
 import pathlib
 import sys
 
-from scheduling import admission, batching, memory, order, swap
+from scheduling import admission, batching, chunks, memory, order, swap
 from scheduling.program import Program
 
 TABLES = {
@@ -21,6 +21,7 @@ TABLES = {
     "fairness": order.fairness,
     "priority": order.priority,
     "deadline": order.deadline,
+    "chunks": chunks.long_and_short,
     "crossover": swap.crossover,
     "preemption": swap.under_load,
 }

@@ -150,6 +150,8 @@ class Bench(unittest.TestCase):
         self.assertEqual(swapped["swapped_bytes"], swapped["swapped_pages"] * 16 * 512 * 1024)
         self.assertAlmostEqual(swapped["link_busy_ratio"],
                                swapped["swapped_bytes"] / 16e9 / swapped["seconds"], places=6)
+        # 0.8 x 312 TFLOP/s over 0.9 x 2,039 GB/s, at a product and a sum for each 2 bytes.
+        self.assertEqual(swapped["balance_tokens"], 136)
         computed = run_json(*call, "--preemption", "recompute")
         self.assertEqual((computed["swapped_bytes"], computed["link_busy_ratio"]), (0, 0))
 

@@ -86,9 +86,11 @@ nlohmann::ordered_json describe(const SimulateFlags& flags, const SimulatedOptio
   const std::uint64_t swapped_bytes =
       (report.stats.pages_swapped_out + report.stats.pages_swapped_in) * flags.options.page_size *
       simulated.shape.kv_bytes_per_token(bytes_per_number);
-  const std::int64_t link_ns = PassTimer(simulated.device, simulated.shape).link_ns(swapped_bytes);
+  const PassTimer timer(simulated.device, simulated.shape);
+  const std::int64_t link_ns = timer.link_ns(swapped_bytes);
   json["swapped_bytes"] = swapped_bytes;
   json["link_busy_ratio"] = share_of(link_ns, report.end_ns);
+  json["balance_tokens"] = timer.balance_tokens();
   json["wall_seconds"] = wall_s;
   return json;
 }
