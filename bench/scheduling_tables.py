@@ -17,6 +17,7 @@ TABLES = {
     "admission": admission.over_load,
     "settings": admission.settings,
     "modes": batching.all_at_once,
+    "offered_load": batching.over_load,
     "waste": memory.waste,
     "fairness": order.fairness,
     "priority": order.priority,
