@@ -48,9 +48,9 @@ class Program:
                                    "--workload-seed", seed, "--max-tokens", 0)
         return [(one["prompt_tokens"], one["completion_tokens"]) for one in run.requests]
 
-    def workload(self, requests):
+    def workload(self, requests, name="workload.jsonl"):
         """A file of requests: dicts with OpenAI's fields, prompt_tokens instead of prompt; by arrival."""
-        file = self._folder / "workload.jsonl"
+        file = self._folder / name
         with file.open("w", encoding="utf-8") as out:
             for number, one in enumerate(sorted(requests, key=lambda one: one.get("arrival_ms", 0))):
                 body = {"prompt": prompt(number, one["prompt_tokens"]), **one}
