@@ -58,7 +58,7 @@ class Simulation {
   void submit(std::size_t index, Request&& request);
   void reap();
   void token_came(Reader& reader, const Token& token) noexcept;
-  void plan_made(const Plan& plan);
+  void plan_made(const Planner& planner, const Plan& plan);
   void tick_done(const TickRecord& record, std::vector<TickRow>& rows);
   void fill_gauges(TickRecord& record);
 
@@ -122,7 +122,9 @@ void Simulation::make_lane() {
   options_.max_model_len = max_model_len;
   const auto tokenizer = model_->tokenizer();
   lane_.emplace(lane_options(options_, info, tokenizer.get()), *host_, *backend_, port_);
-  lane_->allocator().on_plan = [this](const Planner&, const Plan& plan) { plan_made(plan); };
+  lane_->allocator().on_plan = [this](const Planner& planner, const Plan& plan) {
+    plan_made(planner, plan);
+  };
   intake_.emplace(
       model_, intake_options(options_, info, max_model_len, tokenizer.get()), port_,
       [this] { return scheduler_.now(); }, [this] { return std::uint64_t{num_submitted_}; });
@@ -248,10 +250,18 @@ void Simulation::reap() {
   report_.end_ns = scheduler_.now();
 }
 
-void Simulation::plan_made(const Plan& plan) {
+void Simulation::plan_made(const Planner& planner, const Plan& plan) {
   may_feed_ |= !plan.opened.empty() || !plan.ended.empty();
   TICKERTAPE_ASSERT(plan.opened.empty() || !plan.rows.empty());
-  for (const PlanOpened& opened : plan.opened) opened_.push_back(opened.id);
+  for (const PlanOpened& opened : plan.opened) {
+    opened_.push_back(opened.id);
+    if (opened.resumed) continue;
+    constexpr std::uint32_t kCertain = LengthForecast::kCertain;
+    const SequenceView& view = planner.find(opened.id)->view;
+    RequestRecord& record = report_.requests[request_of_.at(opened.id)];
+    record.forecast_p50 = planner.profile().quantile(view, kCertain / 2);
+    record.forecast_p90 = planner.profile().quantile(view, kCertain / 10 * 9);
+  }
 }
 
 void Simulation::fill_gauges(TickRecord& record) {

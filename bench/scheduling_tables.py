@@ -10,7 +10,7 @@ docs/results. Time is virtual: the figures do not depend on the machine.
 import pathlib
 import sys
 
-from scheduling import admission, batching, chunks, memory, order, published, swap
+from scheduling import admission, batching, chunks, drift, memory, order, published, swap
 from scheduling.program import Program
 
 TABLES = {
@@ -23,6 +23,7 @@ TABLES = {
     "priority": order.priority,
     "deadline": order.deadline,
     "chunks": chunks.long_and_short,
+    "drift": drift.over_time,
     "published": published.gains,
     "anyscale": published.anyscale,
     "crossover": swap.crossover,

@@ -25,6 +25,10 @@ struct RequestRecord {
   std::uint32_t prompt_tokens = 0;
   std::uint32_t completion_tokens = 0;  ///< Of all choices.
   std::uint32_t preemptions = 0;
+  /// When it was first admitted, the answer's length that it was foreseen to exceed with a
+  /// probability of at most 50 and 10 %. Of one of its choices.
+  std::uint32_t forecast_p50 = 0;
+  std::uint32_t forecast_p90 = 0;
   FinishReason reason = FinishReason::none;
   std::int64_t arrival_ns = -1;
   std::int64_t started_ns = -1;      ///< Its first admission.

@@ -42,6 +42,8 @@ std::string request_lines(const Run& run) {
     line["completion_tokens"] = one.completion_tokens;
     line["finish_reason"] = to_string(one.reason);
     line["preemptions"] = one.preemptions;
+    line["forecast_p50"] = one.forecast_p50;
+    line["forecast_p90"] = one.forecast_p90;
     line["arrival_ms"] = span_ms(0, one.arrival_ns);
     line["queue_ms"] = span_ms(one.arrival_ns, one.started_ns);
     line["ttft_ms"] = span_ms(one.arrival_ns, one.first_token_ns);

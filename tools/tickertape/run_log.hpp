@@ -10,7 +10,8 @@ namespace tickertape::program {
 
 /// A line for each request, by arrival. Times are milliseconds: arrival_ms from the beginning,
 /// queue_ms, ttft_ms and latency_ms from the arrival, longest_gap_ms between two tokens of one
-/// choice. What never happened is null.
+/// choice. The forecasts are those of RequestRecord, 0 where nothing was simulated. What never
+/// happened is null.
 [[nodiscard]] std::string request_lines(const Run& run);
 
 /// A line for each pass: when, how long, its tokens, and who ran and waited with how many pages

@@ -59,6 +59,17 @@ BOOST_AUTO_TEST_CASE(every_request_gets_its_true_length_whatever_it_declares) {
   BOOST_TEST(report.stats.pages_free + report.stats.pages_cached == 600U);
 }
 
+BOOST_AUTO_TEST_CASE(the_forecast_is_what_is_declared_until_answers_have_ended) {
+  const SimulationReport report = run("uniform:40,100", 300, options_of(4096, 4), 2000);
+  for (const RequestRecord& one : report.requests) {
+    BOOST_TEST_REQUIRE(one.forecast_p50 <= one.forecast_p90);
+  }
+  BOOST_TEST(report.requests.front().forecast_p50 == 2000U);
+  // All have 100 tokens, which lie in the bucket of 92 to 107.
+  BOOST_TEST(report.requests.back().forecast_p50 >= 92U);
+  BOOST_TEST(report.requests.back().forecast_p90 <= 108U);
+}
+
 BOOST_AUTO_TEST_CASE(ticks_and_rows_tell_what_ran) {
   SimulationOptions what;
   what.keep_rows = true;
