@@ -10,7 +10,7 @@ docs/results. Time is virtual: the figures do not depend on the machine.
 import pathlib
 import sys
 
-from scheduling import admission, batching, chunks, drift, memory, order, published, swap
+from scheduling import admission, batching, chunks, drift, grid, memory, order, published, swap
 from scheduling.program import Program
 
 TABLES = {
@@ -28,6 +28,7 @@ TABLES = {
     "anyscale": published.anyscale,
     "crossover": swap.crossover,
     "preemption": swap.under_load,
+    "grid": grid.grid,
 }
 
 
