@@ -19,6 +19,7 @@ TABLES = {
     "modes": batching.all_at_once,
     "offered_load": batching.over_load,
     "waste": memory.waste,
+    "allocators": memory.allocators,
     "fairness": order.fairness,
     "priority": order.priority,
     "deadline": order.deadline,

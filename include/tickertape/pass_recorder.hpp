@@ -35,7 +35,9 @@ struct TickRecord {
   std::uint32_t pages_held = 0;
   std::uint64_t held_places = 0;  ///< Token places in held pages,
   std::uint64_t held_tokens = 0;  ///< and those with a token.
-  std::size_t first_row = 0;      ///< Index of its first row where all rows are kept.
+  /// Places without a token in the last page of each row, after the pass.
+  std::uint64_t last_page_places = 0;
+  std::size_t first_row = 0;  ///< Index of its first row where all rows are kept.
 };
 
 /// Stands between an engine and its backend, in Model::make_backend of a model of one's own. Passes

@@ -45,8 +45,11 @@ void PassRecorder::note(const Batch& batch, Pass& pass) const {
     if (row.prefill) record.num_prefill_tokens += row.num_tokens;
     const std::uint32_t pages = tables.offsets[i + 1] - tables.offsets[i];
     record.pages_held += pages;
-    record.held_places += std::uint64_t{pages} * backend_->info().page_size;
-    record.held_tokens += from.first_position + from.num_tokens;
+    const std::uint32_t page_size = backend_->info().page_size;
+    const std::uint32_t num_tokens = from.first_position + from.num_tokens;
+    record.held_places += std::uint64_t{pages} * page_size;
+    record.held_tokens += num_tokens;
+    record.last_page_places += (page_size - num_tokens % page_size) % page_size;
   }
 }
 

@@ -41,20 +41,29 @@ double seconds_of(const SimulationReport& report) {
 /// What the ticks add up to.
 struct Sums {
   double waste = 0;
+  double last_page = 0;
+  double unused = 0;
 };
 
 Sums sum_ticks(const SimulationReport& report) {
   Sums sums;
-  double weight = 0;
+  double held_for = 0;
+  double waited_for = 0;
   for (const TickRecord& tick : report.ticks) {
-    if (tick.held_places == 0) continue;
     const auto duration = static_cast<double>(tick.duration_ns);
-    weight += duration;
-    sums.waste += duration * ratio(static_cast<double>(tick.held_places - tick.held_tokens),
-                                   static_cast<double>(tick.held_places));
+    const auto held = static_cast<double>(tick.held_places);
+    const double unused = tick.pages_free + tick.pages_cached;
+    if (tick.num_waiting > 0) {
+      waited_for += duration;
+      sums.unused += duration * ratio(unused, unused + tick.pages_held);
+    }
+    if (tick.held_places == 0) continue;
+    held_for += duration;
+    sums.waste += duration * (1 - ratio(static_cast<double>(tick.held_tokens), held));
+    sums.last_page += duration * ratio(static_cast<double>(tick.last_page_places), held);
   }
-  sums.waste = ratio(sums.waste, weight);
-  return sums;
+  return {ratio(sums.waste, held_for), ratio(sums.last_page, held_for),
+          ratio(sums.unused, waited_for)};
 }
 
 double rounded(double value) {
@@ -147,6 +156,8 @@ nlohmann::ordered_json to_json(const Run& run) {
     ends[name] = ends.value(name, 0) + 1;
   }
   json["finish_reasons"] = ends;
+  json["kv_waste_last_page_ratio"] = rounded(sums.last_page);
+  json["unused_pages_ratio"] = rounded(sums.unused);
   return json;
 }
 

@@ -31,6 +31,8 @@ struct Run {
 ///   padding_ratio          tokens computed for nobody, over all tokens computed
 ///   kv_waste_ratio         token places held without a token, over those held; mean of the ticks,
 ///                          weighted by their time
+///   kv_waste_last_page_ratio  of it, those in the last page of each sequence
+///   unused_pages_ratio     pages that nobody held, over all, while somebody waited
 /// and counts and percentiles in milliseconds.
 [[nodiscard]] nlohmann::ordered_json to_json(const Run& run);
 

@@ -71,6 +71,7 @@ std::string tick_lines(const Run& run) {
     line["pages_held"] = tick.pages_held;
     line["held_places"] = tick.held_places;
     line["held_tokens"] = tick.held_tokens;
+    line["last_page_places"] = tick.last_page_places;
     text += line.dump() + '\n';
   }
   return text;

@@ -91,6 +91,8 @@ BOOST_AUTO_TEST_CASE(ticks_and_rows_tell_what_ran) {
     end_ns = tick.start_ns + tick.duration_ns;
     BOOST_TEST(tick.pages_free + tick.pages_cached + tick.pages_held == 4096U);
     BOOST_TEST(tick.first_row == place);
+    BOOST_TEST(tick.last_page_places < tick.num_rows * 16U);
+    BOOST_TEST(tick.last_page_places + tick.held_tokens <= tick.held_places);
     std::uint32_t tokens = 0;
     for (; place < tick.first_row + tick.num_rows; ++place) {
       const TickRow& row = report.rows.at(place);
