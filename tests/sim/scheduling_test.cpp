@@ -27,23 +27,34 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-BOOST_AUTO_TEST_CASE(every_promise_holds_over_many_seeds) {
+/// Runs as many worlds as the environment asks for, else `otherwise`, and tells the first few that
+/// broke a promise; returns how many it ran.
+template <class Take>
+std::uint64_t run_worlds(WorldOptions (*draw)(std::uint64_t), std::uint64_t otherwise, Take take) {
   const std::uint64_t first = setting("TICKERTAPE_SEED", 1);
   const std::uint64_t count =
-      std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 4000);
-  WorldResult sum;
+      std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", otherwise);
   std::uint64_t num_broken = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const WorldResult result = run_world(seed);
+    const WorldResult result = World(draw(seed)).run();
     if (!result.broken.empty() && ++num_broken <= 5) BOOST_ERROR(result.broken);
+    take(result);
+  }
+  BOOST_TEST(num_broken == 0U);
+  return count;
+}
+
+BOOST_AUTO_TEST_CASE(every_promise_holds_over_many_seeds) {
+  WorldResult sum;
+  const auto add_all = [&](const WorldResult& result) {
     sum.preemptions += result.preemptions;
     sum.ticks += result.ticks;
     sum.parked_seen += result.parked_seen;
     sum.copied_pages += result.copied_pages;
     sum.stopped_by_string += result.stopped_by_string;
     for (std::size_t i = 0; i < sum.finished.size(); ++i) sum.finished[i] += result.finished[i];
-  }
-  BOOST_TEST(num_broken == 0U);
+  };
+  const std::uint64_t count = run_worlds(WorldOptions::draw, 4000, add_all);
   std::cout << count << " seeds, " << sum.ticks << " ticks, " << sum.preemptions
             << " preemptions, ends:";
   for (std::size_t i = 0; i < sum.finished.size(); ++i) {
@@ -75,17 +86,9 @@ void add(EngineStats& sum, const EngineStats& one) {
 }
 
 BOOST_AUTO_TEST_CASE(every_policy_keeps_every_promise) {
-  const std::uint64_t first = setting("TICKERTAPE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 4000);
   EngineStats sum;
-  std::uint64_t num_broken = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const WorldResult result = World(WorldOptions::draw_policies(seed)).run();
-    if (!result.broken.empty() && ++num_broken <= 5) BOOST_ERROR(result.broken);
-    add(sum, result.stats);
-  }
-  BOOST_TEST(num_broken == 0U);
+  const auto add_all = [&](const WorldResult& result) { add(sum, result.stats); };
+  const std::uint64_t count = run_worlds(WorldOptions::draw_policies, 4000, add_all);
   std::cout << count << " seeds with policies: " << sum.recompute_preemptions << " recomputed, "
             << sum.swap_preemptions << " swapped out, " << sum.pages_swapped_in
             << " pages swapped in, " << sum.prefix_hits << " tokens found, "
@@ -107,21 +110,15 @@ BOOST_AUTO_TEST_CASE(every_policy_keeps_every_promise) {
 }
 
 BOOST_AUTO_TEST_CASE(layer_groups_with_windows_keep_every_promise) {
-  const std::uint64_t first = setting("TICKERTAPE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("TICKERTAPE_SEED") ? 1 : setting("TICKERTAPE_SEEDS", 2000);
   EngineStats sum;
-  std::uint64_t num_broken = 0;
   std::uint64_t num_released = 0;
   std::uint64_t copied_pages = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const WorldResult result = World(WorldOptions::draw_windows(seed)).run();
-    if (!result.broken.empty() && ++num_broken <= 5) BOOST_ERROR(result.broken);
+  const auto add_all = [&](const WorldResult& result) {
     add(sum, result.stats);
     num_released += result.num_released;
     copied_pages += result.copied_pages;
-  }
-  BOOST_TEST(num_broken == 0U);
+  };
+  const std::uint64_t count = run_worlds(WorldOptions::draw_windows, 2000, add_all);
   std::cout << count << " seeds with windows: " << num_released
             << " rows without their first pages, " << sum.recompute_preemptions << " recomputed, "
             << sum.swap_preemptions << " swapped out, " << sum.pages_swapped_in
